@@ -41,6 +41,8 @@ struct hm_sql {
      * use, without a password; free it with hm__free.
      */
     int (*open)(const char *where, void **ret_connection, char **ret_label, struct hm_err *err);
+    /* Returns whether there may be a store at an address; NULL if only opening it tells. */
+    bool (*exists)(const char *where);
     /*
      * Opens a store for reading whose write-ahead log is damaged: with what can be read of all
      * transactions or, if `before` is true, with the transactions before the damage. Fails if the

@@ -3,6 +3,7 @@
  * the transaction has been synced to disk (synchronous=FULL). Compiled statements are cached,
  * because the same few statements are used many times.
  */
+#include <errno.h>
 #include <math.h>
 #include <sqlite3.h>
 #include <stdio.h>
@@ -570,8 +571,17 @@ void hm__sqlite_configure(void)
     sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
 }
 
+/* Returns true also for a file that cannot be looked at, because it may be a store. */
+static bool file_exists(const char *where)
+{
+    struct stat file;
+
+    return stat(where, &file) == 0 || errno != ENOENT;
+}
+
 const struct hm_sql hm__sqlite = {
     .open = open_file,
+    .exists = file_exists,
     .open_damaged = open_damaged_file,
     .close = close_file,
     .exec = sqlite_exec,

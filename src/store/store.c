@@ -1,9 +1,7 @@
 /* Opens a store and runs statements on it. */
 #include "store.h"
 
-#include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "checks.h"
 #include "err.h"
@@ -12,6 +10,11 @@
 static bool is_address(const char *where)
 {
     return strncmp(where, "postgresql://", 13) == 0 || strncmp(where, "postgres://", 11) == 0;
+}
+
+static const struct hm_sql *database_of(const char *where)
+{
+    return is_address(where) ? &hm__postgres : &hm__sqlite;
 }
 
 enum open_mode { OPEN_NORMAL, OPEN_DAMAGED, OPEN_BEFORE_DAMAGE };
@@ -25,7 +28,7 @@ static int open_connection(struct hm_store *store, const char *where, enum open_
         hm__err_hint(err, "name a file, or postgresql://user@host/name");
         return HM_E_MISSING;
     }
-    store->sql = is_address(where) ? &hm__postgres : &hm__sqlite;
+    store->sql = database_of(where);
     if (mode == OPEN_NORMAL)
         return store->sql->open(where, &store->connection, &store->label, err);
     if (!store->sql->open_damaged)
@@ -52,9 +55,9 @@ static int open_with_mode(const char *where, enum open_mode mode, struct hm_stor
 
 bool hm__store_exists(const char *where)
 {
-    struct stat file;
+    const struct hm_sql *sql = database_of(where);
 
-    return is_address(where) || stat(where, &file) == 0 || errno != ENOENT;
+    return !sql->exists || sql->exists(where);
 }
 
 int hm_store_open(const char *where, struct hm_store **ret_store, struct hm_err *err)

@@ -40,8 +40,10 @@ enum { HM_STORE_VERSION = 2 };
 int hm__store_open_damaged(const char *where, bool before, struct hm_store **ret_store,
                            struct hm_err *err);
 
-/* Returns whether a store exists at an address. A database server is assumed to have one, and a
- * file that cannot be looked at may be one. */
+/*
+ * Returns whether a store exists at an address. True is returned if only opening it can tell: for a
+ * database server, and in a build without the database.
+ */
 bool hm__store_exists(const char *where);
 
 /* Migrates the schema to HM_STORE_VERSION. */
