@@ -7,14 +7,15 @@ h200=$HM_SOURCE/examples/h200-timings.json
 fake="$HM_BUILD/tests/fake_cuda"
 close_to() { jq -e "($1) as \$x | (\$x > $2 * (1 - $3)) and (\$x < $2 * (1 + $3))" "$4"; } # FILTER VALUE SHARE FILE: the filter's number is within the share of VALUE
 
-# The CPU. Two runs of --quick on a busy machine may differ, so only what must hold is checked.
+# The CPU. Two runs of --quick on a busy machine may differ, and operations that take too long there are left out, so only what
+# must hold is checked.
 expect "the CPU is measured" 0 "products in fp32" howmany calibrate --cpu --quick -o cpu.yaml --record cpu.json
 check "the description has a date, a rate and a bandwidth" bash -c \
   "grep -q '^flops: {fp64: .*flop/s, fp32: ' cpu.yaml && grep -q '^memory_bandwidth: .*B/s' cpu.yaml && grep -q '  date: .$(date -u +%Y-%m-%d)' cpu.yaml"
 check "a plan uses it" bash -c "howmany plan '$HM_SOURCE/examples/fig2-spark-ann.yaml' --on cpu.yaml --fabric 1gbe --json >plan.json && jq -e '.best.n >= 1' plan.json"
 check "and says so" grep -q "the machine was measured on $(date -u +%Y-%m-%d)" plan.json
 howmany calibrate --cpu --quick --plain --json >plain.json 2>err
-check "built-in loops instead of OpenBLAS" jq -e '.library == "built-in loops" and .flops.fp32 > 1e6 and (.timings | length) > 4' plain.json
+check "built-in loops instead of OpenBLAS" jq -e '.library == "built-in loops" and .flops.fp32 > 1e6 and ([.timings[].what] | unique | contains(["gemm", "stream"]))' plain.json
 check "times repeat from their recording" bash -c \
   "howmany calibrate --replay cpu.json 2>/dev/null | diff - cpu.yaml"
 
