@@ -420,6 +420,64 @@ static void unknown_files_name_the_nearest(void **state)
     assert_non_null(strstr(err.hint, "llama"));
 }
 
+/* Appends an operation of the host with its two inputs of `rows` x 4096 numbers. */
+static void add_operation(struct hm_text *text, const char *name, int id, int rows)
+{
+    hm__text_addf(text,
+                  "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"%s\",\"ts\":1,\"dur\":1,\"args\":{"
+                  "\"External id\":%d,\"Input type\":[\"float\",\"float\"],\"Input "
+                  "Dims\":[[%d,4096],[%d,4096]]}},",
+                  name, id, rows, rows);
+}
+
+static void add_kernel(struct hm_text *text, int id, double microseconds)
+{
+    hm__text_addf(text,
+                  "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"ts\":2,\"dur\":%g,\"args\":{"
+                  "\"External id\":%d}},",
+                  microseconds, id);
+}
+
+/* Reads a trace with more operations than are collected, in which an id comes twice. */
+static void operations_of_a_trace_are_collected(void **state)
+{
+    (void)state;
+    struct hm_text text = {0};
+    struct hm_imported *im = NULL;
+    struct hm_err err = {0};
+    const int most = 32768;
+
+    hm__text_add(&text, "{\"schemaVersion\":1,\"deviceProperties\":[{\"id\":0,\"name\":\"GPU\"}],"
+                        "\"traceEvents\":[");
+    for (int id = 1; id <= most - 1; id++)
+        add_operation(&text, id % 2 && id < 9 ? "aten::mm" : "aten::add", id, id < 9 ? 4096 : 2048);
+    add_operation(&text, "aten::mm", 7, 8192);  /* Its inputs do not fit together: no operation. */
+    add_operation(&text, "aten::add", 8, 1024); /* Replaces the operation 8. */
+    add_operation(&text, "aten::add", most, 4096);
+    add_operation(&text, "aten::add", 90001, 512); /* One more than are collected. */
+    add_kernel(&text, 1, 10);
+    add_kernel(&text, 3, 30);
+    add_kernel(&text, 5, 15);
+    add_kernel(&text, 5, 5); /* 20 us together */
+    add_kernel(&text, 8, 6);
+    add_kernel(&text, most, 7);
+    add_kernel(&text, 90001, 9);
+    hm__text_add(&text, "{\"ph\":\"M\",\"name\":\"x\"}]}");
+    assert_int_equal(import_text("trace.json", text.data, text.length, NULL, &im, &err), 0);
+    assert_int_equal(im->timings.count, 3);
+    const struct hm_timing *rows = im->timings.rows;
+    assert_int_equal(rows[0].what, HM_TIMED_GEMM);
+    assert_near(rows[0].shape[0], 4096, 0);
+    assert_near(rows[0].seconds, 20e-6, 1e-12);
+    assert_near(rows[0].spread, 0.5, 1e-12);
+    assert_near(rows[1].shape[0], 3 * 1024 * 4096 * 4., 0);
+    assert_near(rows[1].seconds, 6e-6, 1e-12);
+    assert_near(rows[2].shape[0], 3 * 4096 * 4096 * 4., 0);
+    assert_near(rows[2].seconds, 7e-6, 1e-12);
+    hm__import_free(im);
+    hm__text_release(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -437,6 +495,7 @@ int main(void)
         cmocka_unit_test(workers_come_from_the_caller_or_the_name),
         cmocka_unit_test(own_tables_are_not_foreign),
         cmocka_unit_test(unknown_files_name_the_nearest),
+        cmocka_unit_test(operations_of_a_trace_are_collected),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

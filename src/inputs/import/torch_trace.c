@@ -394,6 +394,7 @@ static int torch_trace_read(struct hm_imported *im, struct hm_err *err)
     hm__free(t.steps);
     hm__free(t.collectives);
     hm__free(t.ops.items);
+    hm__free(t.ops.slots);
     hm__pull_release(&pull);
     return rc;
 }

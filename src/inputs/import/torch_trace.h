@@ -52,21 +52,20 @@ struct trace_input {
 
 /* An operation that the host launched, and the time of its kernels on the device. */
 struct trace_op {
-    double id; /* "External id" of the operation, at least 1; 0 if the slot of the table is free. */
+    double id; /* "External id" of the operation, at least 1. */
     double ns; /* Total time of the kernels that the operation launched, in nanoseconds. */
     struct hm_timing timing;
 };
 
 /*
- * Number of slots in the hash table of operations (at most half of them are used), and largest
- * number of different operations that become rows.
+ * Largest number of operations that are collected, slots of the hash table that finds them, and
+ * largest number of different operations that become rows.
  */
-enum { TRACE_OPS = 1 << 16, TRACE_ROWS = 512 };
+enum { TRACE_OPS = 1 << 15, TRACE_SLOTS = 2 * TRACE_OPS, TRACE_ROWS = 512 };
 struct trace_ops {
-    /*
-     * Hash table of TRACE_OPS slots, with the ids as keys, owned; NULL if no operation was added.
-     */
+    /* Arrays of TRACE_OPS and TRACE_SLOTS elements, owned; NULL if no operation was added. */
     struct trace_op *items;
+    uint16_t *slots; /* Hash table of ids: 1 + the index of an operation; 0 if the slot is free. */
     size_t count;
 };
 

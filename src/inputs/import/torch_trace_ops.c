@@ -68,13 +68,23 @@ static const struct {
  */
 
 /* Returns the slot of the hash table for an id: the slot of its operation, or a free slot. */
-static struct trace_op *find_op(const struct trace_ops *ops, double id)
+static uint16_t *find_slot(const struct trace_ops *ops, double id)
 {
-    size_t at = (size_t)((uint64_t)id * UINT64_C(0x9E3779B97F4A7C15) >> 40) % TRACE_OPS;
+    size_t at = (size_t)((uint64_t)id * UINT64_C(0x9E3779B97F4A7C15) >> 40) % TRACE_SLOTS;
 
-    while (ops->items[at].id > 0 && ops->items[at].id != id)
-        at = (at + 1) % TRACE_OPS;
-    return &ops->items[at];
+    while (ops->slots[at] > 0 && ops->items[ops->slots[at] - 1].id != id)
+        at = (at + 1) % TRACE_SLOTS;
+    return &ops->slots[at];
+}
+
+/* Allocates the arrays for operations; returns false if memory runs out. */
+static bool start_ops(struct trace_ops *ops)
+{
+    if (!ops->items)
+        ops->items = hm__calloc(TRACE_OPS, sizeof(*ops->items));
+    if (!ops->slots)
+        ops->slots = hm__calloc(TRACE_SLOTS, sizeof(*ops->slots));
+    return ops->items && ops->slots;
 }
 
 /* Returns the number of elements in an input; 0 if the trace has no sizes for it. */
@@ -130,23 +140,25 @@ void hm__trace_op_add(struct trace *t, const char *name, double id, const struct
 {
     struct hm_timing timing;
 
-    if (!(id >= 1 && id < 9e15) || t->ops.count >= TRACE_OPS / 2 || !describe_op(name, in, &timing))
+    if (!(id >= 1 && id < 9e15) || t->ops.count >= TRACE_OPS || !describe_op(name, in, &timing))
         return;
-    if (!t->ops.items && !(t->ops.items = hm__calloc(TRACE_OPS, sizeof(*t->ops.items)))) {
+    if (!start_ops(&t->ops)) {
         t->im->failed = true;
         return;
     }
-    struct trace_op *op = find_op(&t->ops, id);
-    t->ops.count += op->id == 0;
-    *op = (struct trace_op){.id = id, .timing = timing};
+    uint16_t *slot = find_slot(&t->ops, id);
+    if (*slot == 0)
+        *slot = (uint16_t)++t->ops.count;
+    t->ops.items[*slot - 1] = (struct trace_op){.id = id, .timing = timing};
 }
 
 void hm__trace_op_time(struct trace *t, const char *kernel, double id, int64_t ns)
 {
-    struct trace_op *op = t->ops.items && id >= 1 && id < 9e15 ? find_op(&t->ops, id) : NULL;
+    size_t slot = t->ops.count > 0 && id >= 1 && id < 9e15 ? *find_slot(&t->ops, id) : 0;
 
-    if (!op || op->id != id)
+    if (slot == 0)
         return;
+    struct trace_op *op = &t->ops.items[slot - 1];
     op->ns += (double)ns;
     /*
      * On matrix units, products of 32-bit numbers use TF32; only the name of the kernel shows this.
@@ -201,9 +213,10 @@ int hm__trace_timings(struct trace *t, struct hm_err *err)
     out->name = hm__arena_strdup(t->im->arena, t->device);
     if (!out->rows || !out->name)
         return hm__fail_nomem(err);
-    qsort(ops, TRACE_OPS, sizeof(*ops), compare_ops);
-    for (size_t i = 0, next; i < TRACE_OPS && ops[i].ns > 0 && out->count < TRACE_ROWS; i = next) {
-        for (next = i + 1; next < TRACE_OPS && same_op(&ops[i], &ops[next]); next++)
+    qsort(ops, t->ops.count, sizeof(*ops), compare_ops);
+    for (size_t i = 0, next; i < t->ops.count && ops[i].ns > 0 && out->count < TRACE_ROWS;
+         i = next) {
+        for (next = i + 1; next < t->ops.count && same_op(&ops[i], &ops[next]); next++)
             ;
         double median = (ops[(i + next - 1) / 2].ns + ops[(i + next) / 2].ns) / 2;
         struct hm_timing *row = &out->rows[out->count++];
