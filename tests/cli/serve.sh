@@ -374,5 +374,11 @@ start $unit
 problem "the systemd unit answers nothing without a token" 401 '.field == "Authorization"' "$url/v1/catalog/fabrics"
 check "the systemd unit answers with a token" grep -qx 200 <(get -o /dev/null -w '%{http_code}' -H 'Authorization: Bearer secret' -H 'Host: howmany.example.com' "$url/v1/catalog/fabrics")
 check "the systemd unit does not start without its tokens" grep -q '^LoadCredential=tokens:' examples/howmany.service
+# The exposure is given in tenths; --offline, which needs no running systemd, came with version 250.
+if systemd-analyze security --help 2>/dev/null | grep -q -e --offline; then
+  check "the systemd unit has an exposure of at most 2.0" systemd-analyze security --no-pager --offline=true --threshold=20 examples/howmany.service
+else
+  skip "the exposure of the systemd unit" "systemd-analyze is missing or older than version 250"
+fi
 stop
 finish

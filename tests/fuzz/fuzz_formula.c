@@ -17,9 +17,11 @@ static size_t split(char *text, struct hm_definition *definitions)
 
     while (line && count < DEFINITIONS) {
         *line++ = '\0';
-        char *equals = strchr(line, '=');
-        char *next = strchr(line, '\n');
-        if (equals && (!next || equals < next)) {
+        char *next = line + strcspn(line, "\n");
+        char *equals = memchr(line, '=', (size_t)(next - line));
+        if (*next == '\0')
+            next = NULL;
+        if (equals) {
             *equals = '\0';
             definitions[count] = (struct hm_definition){line, equals + 1, (int)count + 2};
             count++;

@@ -141,6 +141,9 @@ static void prices_are_imported(void **state)
     unlink(path);
 }
 
+#define SIXTEEN "0123456789abcdef"
+#define LONG_NAME SIXTEEN SIXTEEN SIXTEEN SIXTEEN SIXTEEN SIXTEEN SIXTEEN SIXTEEN
+
 static void broken_price_lists_are_named(void **state)
 {
     static const struct {
@@ -156,6 +159,9 @@ static void broken_price_lists_are_named(void **state)
          "the name has a character that is not printable ASCII", "InstanceType", 2},
         {"InstanceType,Price,Region\nn,1,r\nn\x14,1,r\n",
          "the name has a character that is not printable ASCII", "InstanceType", 3},
+        /* A key of a catalog must not have more than 1024 characters. */
+        {"InstanceType,Price,Region\n" LONG_NAME "m,1,r\n",
+         "the name is longer than 128 characters", "InstanceType", 2},
     };
     struct hm_catalog *catalog;
 

@@ -470,6 +470,20 @@ static void count_vit(struct hf_count *c)
         hm__hf_linear(c, (dino ? 2 : 1) * c->hidden, c->labels, true, 1);
 }
 
+/* Counts a stage of Hiera, whose first layer reads values of another width. */
+static void add_hiera_stage(struct hf_count *c, double in, double width, double ffn, double layers)
+{
+    hm__hf_norm(c, in, true, 1);
+    hm__hf_linear(c, in, 3 * width, true, 1);
+    if (in != width)
+        hm__hf_linear(c, in, width, true, 1);
+    hm__hf_norm(c, width, true, 2 * layers - 1);
+    hm__hf_linear(c, width, 3 * width, true, layers - 1);
+    hm__hf_linear(c, width, width, true, layers);
+    hm__hf_linear(c, width, ffn, true, layers);
+    hm__hf_linear(c, ffn, width, true, layers);
+}
+
 /* Counts the parameters of Hiera, whose hidden width is doubled at each stage. */
 static void count_hiera(struct hf_count *c)
 {
@@ -483,19 +497,11 @@ static void count_hiera(struct hf_count *c)
     c->hidden = width;
     add_positions(c, floor(image / stride) * floor(image / stride));
     for (size_t s = 0; depths && depths->kind == HM_VALUE_LIST && s < depths->count; s++) {
-        double layers = 0, in = s == 0 ? width : width / grow;
+        double layers = 0;
         if (depths->items[s].text)
             hm__number_read(depths->items[s].text, &layers);
-        for (double i = 0; i < layers && i < 1000; i++, in = width) {
-            hm__hf_norm(c, in, true, 1);
-            hm__hf_linear(c, in, 3 * width, true, 1);
-            hm__hf_linear(c, width, width, true, 1);
-            hm__hf_norm(c, width, true, 1);
-            hm__hf_linear(c, width, width * ratio, true, 1);
-            hm__hf_linear(c, width * ratio, width, true, 1);
-            if (in != width)
-                hm__hf_linear(c, in, width, true, 1);
-        }
+        if (layers >= 1)
+            add_hiera_stage(c, s == 0 ? width : width / grow, width, ratio * width, layers);
         c->layers += layers;
         c->hidden = width;
         width *= grow;

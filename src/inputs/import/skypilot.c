@@ -22,6 +22,8 @@
 #include "readers.h"
 #include "text.h"
 
+enum { NAME_LONGEST = 128 }; /* Largest number of characters of the name of a machine. */
+
 struct machine {
     /*
      * Name of the machine and name of its accelerator, in the arena; the second is NULL if the
@@ -77,19 +79,25 @@ static int read_number(struct importer *im, char **fields, int column, const cha
     return HM_E_TYPE;
 }
 
-/* Refuses a missing name, and one that would not be written as it is: two could become the same. */
+/*
+ * Refuses a missing name, one that would not be written as it is, because two could become the
+ * same, and a long one, because keys of YAML have at most 1024 characters.
+ */
 static int check_name(struct importer *im, const char *name)
 {
     const char *at = name;
 
     while (*at >= 0x20 && *at < 0x7f)
         at++;
-    if (at > name && *at == '\0')
+    if (at > name && *at == '\0' && at - name <= NAME_LONGEST)
         return 0;
-    int code = *name ? HM_E_TYPE : HM_E_MISSING;
-    hm__fail(im->err, code,
-             *name ? "the name has a character that is not printable ASCII"
-                   : "the row has no InstanceType");
+    int code = *name == '\0' ? HM_E_MISSING : *at ? HM_E_TYPE : HM_E_LIMIT;
+    if (code == HM_E_LIMIT)
+        hm__fail(im->err, code, "the name is longer than %d characters", NAME_LONGEST);
+    else
+        hm__fail(im->err, code,
+                 *name ? "the name has a character that is not printable ASCII"
+                       : "the row has no InstanceType");
     if (*name)
         hm__err_field(im->err, "InstanceType");
     hm__err_at(im->err, hm__csv_source(im->csv), hm__csv_line(im->csv));

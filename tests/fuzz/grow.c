@@ -1,0 +1,227 @@
+/*
+ * Looks for inputs that cost a reader more than its size explains. Fuzzing tries small inputs; work
+ * that grows with the square of a size, or memory that grows faster than an input, shows only in
+ * large ones. Each file of a folder is taken apart at its lines and separators, and grows to a
+ * given size in several ways:
+ *
+ *   repeat  a piece is repeated
+ *   count   a piece is repeated, with a number after each word, so that all names differ
+ *   number  a piece is repeated, with another number in the place of each of its numbers
+ *   stretch the first character of a piece is repeated, as in a long name or many brackets
+ *
+ * Each input is read by a child process, whose processor time and memory are compared with limits.
+ *
+ *   grow FOLDER [BYTES [PIECES [KEEP]]]
+ *
+ * tries PIECES pieces of each file (40 by default), evenly spaced, and writes inputs over the
+ * limits to the existing folder KEEP. Prints a line for each of them, and at the end the number of
+ * inputs, the longest time and the largest memory. Returns 1 if an input exceeded a limit or ended
+ * the child.
+ */
+#include <dirent.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { LIMIT_MS = 1000, LIMIT_MB = 512, KILL_S = 20, BASE_MAX = 1 << 16, WAYS = 4 };
+
+static const char *const way_names[WAYS] = {"repeat", "count", "number", "stretch"};
+
+/* An input that is built, in a buffer of `room` bytes. */
+struct grown {
+    uint8_t *data;
+    size_t size, room;
+};
+
+/* What the inputs so far cost. */
+struct totals {
+    long inputs, failed;
+    double seconds, megabytes;
+};
+
+static void append(struct grown *out, const void *bytes, size_t count)
+{
+    if (count > out->room - out->size)
+        count = out->room - out->size;
+    memcpy(out->data + out->size, bytes, count);
+    out->size += count;
+}
+
+static bool is_digit(uint8_t c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static bool is_letter(uint8_t c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+/* Appends a piece with a number after each of its words, or in the place of each of its numbers. */
+static void append_counted(struct grown *out, const uint8_t *piece, size_t size, bool numbers,
+                           unsigned long number)
+{
+    char digits[24];
+    const size_t length = (size_t)snprintf(digits, sizeof(digits), "%lu", number);
+
+    for (size_t i = 0; i < size; i++) {
+        const bool last = i + 1 == size;
+        if (numbers && is_digit(piece[i])) {
+            if (last || !is_digit(piece[i + 1]))
+                append(out, digits, length);
+            continue;
+        }
+        append(out, piece + i, 1);
+        if (!numbers && is_letter(piece[i]) && (last || !is_letter(piece[i + 1])))
+            append(out, digits, length);
+    }
+}
+
+/* Builds an input in which the piece from `from` to `to` of a file grows in one of the ways. */
+static void grow(struct grown *out, const uint8_t *base, size_t size, size_t from, size_t to,
+                 int way)
+{
+    const size_t rest = size - to;
+
+    out->size = 0;
+    append(out, base, from);
+    for (unsigned long i = 1; out->size + rest + 2 * (to - from) < out->room; i++) {
+        const size_t before = out->size;
+        if (way == 0)
+            append(out, base + from, to - from);
+        else if (way == 3)
+            append(out, base + from, 1);
+        else
+            append_counted(out, base + from, to - from, way == 2, i);
+        if (out->size == before || out->size + rest > out->room)
+            break;
+    }
+    append(out, base + (way == 3 ? from : to), size - (way == 3 ? from : to));
+}
+
+/* Lets a child process read an input, and returns its status. */
+static int measure(const struct grown *input, double *ret_seconds, double *ret_megabytes)
+{
+    struct rusage used = {0};
+    int status = -1;
+    pid_t child = fork();
+
+    if (child == 0) {
+        const struct rlimit limit = {KILL_S, KILL_S};
+        setrlimit(RLIMIT_CPU, &limit);
+        LLVMFuzzerTestOneInput(input->data, input->size);
+        _exit(0);
+    }
+    if (child < 0 || wait4(child, &status, 0, &used) != child) {
+        perror("grow");
+        exit(2);
+    }
+    *ret_seconds = (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+                   1e-6 * (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
+    *ret_megabytes = 1024e-6 * (double)used.ru_maxrss;
+    return status;
+}
+
+static void keep_input(const struct grown *input, const char *folder, long number)
+{
+    char path[1024];
+
+    snprintf(path, sizeof(path), "%s/grown-%ld", folder, number);
+    FILE *file = fopen(path, "wb");
+    if (!file || fwrite(input->data, 1, input->size, file) != input->size || fclose(file) != 0)
+        perror(path);
+}
+
+static void try_input(const struct grown *input, const char *what, const char *keep,
+                      struct totals *totals)
+{
+    double seconds, megabytes;
+    const int status = measure(input, &seconds, &megabytes);
+
+    totals->inputs++;
+    totals->seconds = seconds > totals->seconds ? seconds : totals->seconds;
+    totals->megabytes = megabytes > totals->megabytes ? megabytes : totals->megabytes;
+    if (status == 0 && seconds * 1000 <= LIMIT_MS && megabytes <= LIMIT_MB)
+        return;
+    totals->failed++;
+    printf("%s: %.2f s, %.0f MB%s\n", what, seconds, megabytes,
+           status == 0 ? "" : ", ended by a signal or an error");
+    if (keep)
+        keep_input(input, keep, totals->failed);
+}
+
+/*
+ * Finds the next piece of a file: the rest of a line, or the text to the next separator. Returns
+ * its end.
+ */
+static size_t piece_end(const uint8_t *base, size_t size, size_t from, bool lines)
+{
+    size_t to = from;
+
+    while (to < size && base[to] != '\n' && (lines || !memchr(",;:{}[]()<>= \t\"|", base[to], 17)))
+        to++;
+    return to < size ? to + 1 : to;
+}
+
+static void try_file(const char *path, struct grown *out, size_t pieces, const char *keep,
+                     struct totals *totals)
+{
+    static uint8_t base[BASE_MAX];
+    FILE *file = fopen(path, "rb");
+
+    if (!file)
+        return;
+    const size_t size = fread(base, 1, sizeof(base), file);
+    fclose(file);
+    for (int lines = 0; lines < 2; lines++) {
+        size_t count = 0, number = 0;
+        for (size_t from = 0; from < size; from = piece_end(base, size, from, lines))
+            count++;
+        const size_t step = count / pieces + 1;
+        for (size_t from = 0, to; from < size; from = to) {
+            to = piece_end(base, size, from, lines);
+            for (int way = 0; number % step == 0 && way < WAYS; way++) {
+                char what[1200];
+                snprintf(what, sizeof(what), "%s, bytes %zu to %zu, %s", path, from, to,
+                         way_names[way]);
+                grow(out, base, size, from, to, way);
+                try_input(out, what, keep, totals);
+            }
+            number++;
+        }
+    }
+}
+
+int main(int argc, char **argv)
+{
+    struct grown out = {.room = argc > 2 ? (size_t)strtoul(argv[2], NULL, 10) : 1000000};
+    const size_t pieces = argc > 3 ? (size_t)strtoul(argv[3], NULL, 10) : 40;
+    struct totals totals = {0};
+    struct dirent **names = NULL;
+    const int count = argc > 1 ? scandir(argv[1], &names, NULL, alphasort) : -1;
+
+    out.data = malloc(out.room + 1);
+    if (count <= 0 || pieces == 0 || out.room == 0 || !out.data) {
+        fprintf(stderr, "usage: grow FOLDER [BYTES [PIECES [KEEP]]]\n");
+        return 2;
+    }
+    for (int i = 0; i < count; i++) {
+        char path[1024];
+        snprintf(path, sizeof(path), "%s/%s", argv[1], names[i]->d_name);
+        if (names[i]->d_name[0] != '.')
+            try_file(path, &out, pieces, argc > 4 ? argv[4] : NULL, &totals);
+        free(names[i]);
+    }
+    free(names);
+    free(out.data);
+    printf("%ld inputs of %zu bytes, at most %.2f s and %.0f MB\n", totals.inputs, out.room,
+           totals.seconds, totals.megabytes);
+    return totals.failed > 0;
+}
