@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <math.h>
+#include <pthread.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,8 +62,9 @@ struct sqlite {
      * statement.
      */
     unsigned long clock;
-    bool failed_before; /* True if the file could not be opened. */
-    bool read_only;     /* True if there is no permission to write the file or its folder. */
+    bool failed_before;  /* True if the file could not be opened. */
+    bool read_only;      /* True if there is no permission to write the file or its folder. */
+    struct sqlite *next; /* Next connection in the list `held`. */
 };
 
 static int sqlite_fail(const struct sqlite *c, int code, struct hm_err *err)
@@ -203,36 +205,58 @@ static int step_rows(struct sqlite *c, struct statement *s, hm_sql_row *row, voi
 }
 
 /*
- * Copies a log that was removed or replaced into the file, because it will be lost with the last
- * connection that has it open. Then new connections can begin the log again. If other connections
- * just read, only a part is copied; these connections will try it again.
+ * SQLite calls this function periodically during a long statement. If the limits of the request are
+ * exceeded, it returns 1, which ends the statement.
  */
-static void rescue_log(struct sqlite *c)
+static int is_over_budget(void *unused)
 {
-    bool rescues = true;
+    (void)unused;
+    return hm__budget_spent("runs");
+}
 
-    sqlite3_busy_timeout(c->db, 0);
+/* Makes SQLite call is_over_budget during statements, or no longer. */
+static void watch_budget(struct sqlite *c, bool watch)
+{
+    sqlite3_progress_handler(c->db, watch ? CHECK_EVERY : 0, watch ? is_over_budget : NULL, NULL);
+}
+
+/*
+ * Copies a log that was removed or replaced into the file, because it will be lost with the last
+ * connection that has it open. Then new connections can begin the log again. While other
+ * connections read, only a part can be copied; `wait_ms` is the longest time to wait for them.
+ * Returns whether nothing will be lost when this connection is closed.
+ */
+static bool rescue_log(struct sqlite *c, int wait_ms)
+{
+    bool rescues = true, held = false;
+    int frames = -1, copied = -1;
+
+    watch_budget(c, false);
+    sqlite3_busy_timeout(c->db, wait_ms);
     sqlite3_file_control(c->db, "main", HM_SUMS_RESCUE, &rescues);
-    sqlite3_wal_checkpoint_v2(c->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+    int code = sqlite3_wal_checkpoint_v2(c->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, &frames, &copied);
     rescues = false;
     sqlite3_file_control(c->db, "main", HM_SUMS_RESCUE, &rescues);
     sqlite3_busy_timeout(c->db, WAIT_MS);
+    watch_budget(c, true);
+    sqlite3_file_control(c->db, "main", HM_SUMS_LOG_HELD, &held);
+    return !held || code == SQLITE_OK || (frames >= 0 && frames == copied);
 }
 
 /*
  * Fails if the file or its log was removed or replaced after it was opened, because reads would
  * return old data, and writes would be lost. The server then opens the file again.
  */
-static int check_place(struct sqlite *c, struct hm_err *err)
+static int check_place(struct sqlite *c, int wait_ms, struct hm_err *err)
 {
     int moved = 0;
 
-    if (sqlite3_file_control(c->db, "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK && moved)
-        return hm__fail(err, HM_E_IO, "cannot use the store: its file was removed or replaced");
-    if (!hm__sqlite_log_is_lost(c->db))
+    sqlite3_file_control(c->db, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
+    if (!moved && !hm__sqlite_log_is_lost(c->db))
         return 0;
-    rescue_log(c);
-    return hm__sqlite_fail_lost_log(err);
+    rescue_log(c, wait_ms);
+    return moved ? hm__fail(err, HM_E_IO, "cannot use the store: its file was removed or replaced")
+                 : hm__sqlite_fail_lost_log(err);
 }
 
 static int sqlite_query(void *connection, const char *sql, const struct hm_sql_value *parameters,
@@ -242,7 +266,7 @@ static int sqlite_query(void *connection, const char *sql, const struct hm_sql_v
     struct sqlite *c = connection;
     struct statement *s;
     /* Inside a transaction, the file was already checked when the transaction began. */
-    int rc = sqlite3_get_autocommit(c->db) ? check_place(c, err) : 0;
+    int rc = sqlite3_get_autocommit(c->db) ? check_place(c, 0, err) : 0;
 
     if (rc == 0)
         rc = find_statement(c, sql, &s, err);
@@ -266,22 +290,6 @@ static int64_t sqlite_last_insert(void *connection)
 }
 
 /*
- * SQLite calls this function periodically during a long statement. If the limits of the request are
- * exceeded, it returns 1, which ends the statement.
- */
-static int is_over_budget(void *unused)
-{
-    (void)unused;
-    return hm__budget_spent("runs");
-}
-
-/* Makes SQLite call is_over_budget during statements, or no longer. */
-static void watch_budget(struct sqlite *c, bool watch)
-{
-    sqlite3_progress_handler(c->db, watch ? CHECK_EVERY : 0, watch ? is_over_budget : NULL, NULL);
-}
-
-/*
  * Ends a transaction, which must also work if memory has run out or the budget is spent; otherwise,
  * the connection would keep its lock and could not be used again. Therefore the statement was
  * compiled when the file was opened, and the budget is not checked: SQLite counts the instructions
@@ -302,16 +310,20 @@ static int sqlite_exec(void *connection, const char *sql, struct hm_err *err)
 {
     struct sqlite *c = connection;
     bool begins = strncmp(sql, "BEGIN", 5) == 0;
-    int rc = begins ? check_place(c, err) : 0;
+    /* A program that wants to write has time to wait for those that read. */
+    int wait_ms = strcmp(sql, hm__sqlite.begin_write) == 0 ? WAIT_MS : 0;
+    int rc = begins ? check_place(c, wait_ms, err) : 0;
 
     if (rc)
         return rc;
     int code =
         strcmp(sql, "ROLLBACK") == 0 ? roll_back(c) : sqlite3_exec(c->db, sql, NULL, NULL, NULL);
+    if (begins && sqlite3_extended_errcode(c->db) == SQLITE_IOERR_SHMLOCK)
+        rescue_log(c, wait_ms); /* The log of the index was lost; it can begin again afterwards. */
     if (code)
         return sqlite_fail(c, code, err);
     /* The file may have been replaced while the transaction waited for its lock. */
-    rc = begins ? check_place(c, err) : 0;
+    rc = begins ? check_place(c, 0, err) : 0;
     if (rc)
         roll_back(c);
     return rc;
@@ -327,12 +339,39 @@ static int sqlite_scan(void *connection, bool *ret_sound, struct hm_err *err)
 
 /* ---- opening -------------------------------------------------------------------------------- */
 
-static void close_file(void *connection)
-{
-    struct sqlite *c = connection;
+/*
+ * Connections that were closed while they held the only copy of what is in a log that was removed,
+ * because other programs read the store or the disk is full. Only an open connection keeps such a
+ * log, so this list is global, as the state of SQLite is. Each attempt to open the store again
+ * tries to copy the log first.
+ */
+static struct {
+    pthread_mutex_t lock;
+    struct sqlite *first;
+} held = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-    if (!c)
-        return;
+static bool is_held(struct sqlite *c)
+{
+    bool holds = false;
+
+    if (c->db && !c->failed_before)
+        sqlite3_file_control(c->db, "main", HM_SUMS_LOG_HELD, &holds);
+    return holds && !rescue_log(c, 0);
+}
+
+/* Returns whether the full name that SQLite has made of a name is that of `where`. */
+static bool is_same_name(const char *full, const char *where)
+{
+    sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);
+    char name[4096] = "";
+
+    if (vfs->mxPathname < (int)sizeof(name))
+        vfs->xFullPathname(vfs, where, (int)sizeof(name), name);
+    return strcmp(full, name) == 0;
+}
+
+static void free_connection(struct sqlite *c)
+{
     for (size_t i = 0; i < STATEMENTS; i++)
         drop_statement(&c->statements[i]);
     /* Update the statistics of the query planner; errors are ignored. */
@@ -343,6 +382,46 @@ static void close_file(void *connection)
     sqlite3_finalize(c->rollback);
     sqlite3_close(c->db);
     hm__free(c);
+}
+
+static void close_file(void *connection)
+{
+    struct sqlite *c = connection;
+
+    if (!c)
+        return;
+    if (!is_held(c)) {
+        free_connection(c);
+        return;
+    }
+    pthread_mutex_lock(&held.lock);
+    c->next = held.first;
+    held.first = c;
+    pthread_mutex_unlock(&held.lock);
+}
+
+/*
+ * Copies logs that closed connections hold into their files. Fails if this is not possible for the
+ * file `where`, because its runs would be missing, or those of another file would be added to it.
+ */
+static int release_held(const char *where, struct hm_err *err)
+{
+    int rc = 0;
+
+    pthread_mutex_lock(&held.lock);
+    for (struct sqlite **at = &held.first; *at;) {
+        struct sqlite *c = *at;
+        const char *name = sqlite3_db_filename(c->db, "main");
+        if (is_held(c)) {
+            rc = rc || !name || !is_same_name(name, where) ? rc : hm__sqlite_fail_lost_log(err);
+            at = &c->next;
+            continue;
+        }
+        *at = c->next;
+        free_connection(c);
+    }
+    pthread_mutex_unlock(&held.lock);
+    return rc;
 }
 
 /* Switches to a write-ahead log. If two connections do so at the same time, SQLite returns
@@ -471,8 +550,11 @@ static char *copy_text(const char *text)
 
 static int open_database(struct sqlite *c, const char *where, struct hm_err *err)
 {
-    int code = sqlite3_open_v2(where, &c->db, OPEN_FLAGS, HM_SUMS_VFS);
+    int rc = release_held(where, err);
 
+    if (rc)
+        return rc;
+    int code = sqlite3_open_v2(where, &c->db, OPEN_FLAGS, HM_SUMS_VFS);
     return code ? sqlite_fail(c, code, err) : configure_file(c, where, err);
 }
 

@@ -106,6 +106,16 @@ static bool is_log_damaged(sqlite3 *db, int code)
     return damaged;
 }
 
+/* Returns whether the log is that of another file. */
+static bool is_log_foreign(sqlite3 *db)
+{
+    bool foreign = false;
+
+    if (db)
+        sqlite3_file_control(db, "main", HM_SUMS_LOG_FOREIGN, &foreign);
+    return foreign;
+}
+
 bool hm__sqlite_log_is_lost(sqlite3 *db)
 {
     bool lost = false;
@@ -160,6 +170,13 @@ int hm__sqlite_fail(sqlite3 *db, const char *opened, bool read_only, int code, s
     const char *known = error_reason(code), *where = file_name(db, opened);
     int number = error_number(db, opened, code);
 
+    if (is_log_foreign(db)) {
+        hm__fail(err, HM_E_IO,
+                 "cannot use the store: the write-ahead log next to it belongs to another file");
+        hm__err_hint(err, "if the file was restored from a copy, remove FILE-wal and FILE-shm, "
+                          "with the runs that were added after the copy");
+        return HM_E_IO;
+    }
     if (is_log_damaged(db, code)) {
         hm__fail(err, HM_E_IO,
                  "cannot use the store: its write-ahead log is damaged, and runs that were "
@@ -168,7 +185,8 @@ int hm__sqlite_fail(sqlite3 *db, const char *opened, bool read_only, int code, s
         hm__err_field(err, HM_STORE_LOG);
         return HM_E_IO;
     }
-    if ((code & 0xff) == SQLITE_IOERR && hm__sqlite_log_is_lost(db))
+    if ((code & 0xff) == SQLITE_IOERR && db &&
+        (hm__sqlite_log_is_lost(db) || sqlite3_extended_errcode(db) == SQLITE_IOERR_SHMLOCK))
         return hm__sqlite_fail_lost_log(err);
     if ((code & 0xff) == SQLITE_NOMEM)
         return hm__fail_nomem(err);

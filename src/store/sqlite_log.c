@@ -32,12 +32,17 @@ enum {
     MOST_PAGE = 65536,
     DB_HEAD = 100, /* Size of the database's header; places of its page size and reserved bytes. */
     AT_DB_PAGE_SIZE = 16,
-    AT_DB_RESERVED = 20
+    AT_DB_RESERVED = 20,
+    AT_DB_OWNER = 60, /* Place of user_version in the header of the database. */
+    MARK_WORD_BYTES = 4
 };
 
 #define LOG_MAGIC UINT32_C(0x377f0682) /* The last bit says that checksums are big-endian. */
 #define LOG_VERSION UINT32_C(3007000)
-static const unsigned char mark_word[8] = {'h', 'o', 'w', 'm', 'a', 'n', 'y', 1};
+/* The first half of the magic word of a mark. The second half is the id of the database, or, in
+ * older logs and without an id, that of `plain_word`. */
+static const unsigned char mark_word[MARK_WORD_BYTES] = {'h', 'o', 'w', 'm'};
+static const unsigned char plain_word[MARK_WORD_BYTES] = {'a', 'n', 'y', 1};
 
 struct log_sum {
     uint32_t a, b;
@@ -55,6 +60,7 @@ struct log_reader {
     struct log_sum last; /* Stored checksum of the current frame; at first, of the header. */
     bool bad;            /* True if one of the frames so far was not sound. */
     bool all;            /* True if the checksums of all frames are computed. */
+    uint32_t owner;      /* Id of the database in the mark; 0 if there is none. */
 };
 
 struct log_frame {
@@ -130,27 +136,55 @@ bool hm__log_is_commit(const unsigned char frame[HM_LOG_FRAME_HEAD])
     return log_word(frame + AT_COMMIT) != 0;
 }
 
+uint32_t hm__log_owner(const unsigned char *head)
+{
+    return log_word(head + AT_DB_OWNER);
+}
+
 void hm__log_mark(unsigned char mark[HM_LOG_MARK], const unsigned char frame[HM_LOG_FRAME_HEAD],
-                  uint32_t number)
+                  uint32_t number, uint32_t owner)
 {
     put_word(mark, 0);
     put_word(mark + AT_COMMIT, number);
     memcpy(mark + AT_SALTS, frame + AT_SALTS, HM_LOG_FRAME_HEAD - AT_SALTS);
-    memcpy(mark + AT_MARK_WORD, mark_word, sizeof(mark_word));
+    memcpy(mark + AT_MARK_WORD, mark_word, MARK_WORD_BYTES);
+    memcpy(mark + AT_MARK_WORD + MARK_WORD_BYTES, plain_word, MARK_WORD_BYTES);
+    if (owner)
+        put_word(mark + AT_MARK_WORD + MARK_WORD_BYTES, owner);
     struct log_sum sum = sum_bytes((struct log_sum){0}, mark, AT_MARK_SUM, true);
     put_word(mark + AT_MARK_SUM, sum.a);
     put_word(mark + AT_MARK_SUM + 4, sum.b);
 }
 
-/* Returns whether there is a mark in the place of this frame. */
-static bool is_mark(const struct log_reader *r, const unsigned char *mark, uint32_t number)
+static bool is_mark(const unsigned char *mark)
 {
     struct log_sum sum = sum_bytes((struct log_sum){0}, mark, AT_MARK_SUM, true);
 
-    return log_word(mark) == 0 && log_word(mark + AT_COMMIT) == number - 1 &&
-           memcmp(mark + AT_SALTS, r->salts, SALT_BYTES) == 0 &&
-           memcmp(mark + AT_MARK_WORD, mark_word, sizeof(mark_word)) == 0 &&
+    return log_word(mark) == 0 && memcmp(mark + AT_MARK_WORD, mark_word, MARK_WORD_BYTES) == 0 &&
            sums_equal(sum, stored_sum(mark + AT_MARK_SUM));
+}
+
+/* Returns whether there is a mark of this log in the place of a frame. */
+static bool is_mark_at(const struct log_reader *r, const unsigned char *mark, uint32_t number)
+{
+    return is_mark(mark) && log_word(mark + AT_COMMIT) == number - 1 &&
+           memcmp(mark + AT_SALTS, r->salts, SALT_BYTES) == 0;
+}
+
+/* Returns the id of the database in a mark; 0 if there is none. */
+static uint32_t mark_owner(const unsigned char *mark)
+{
+    const unsigned char *owner = mark + AT_MARK_WORD + MARK_WORD_BYTES;
+
+    return memcmp(owner, plain_word, MARK_WORD_BYTES) == 0 ? 0 : log_word(owner);
+}
+
+uint32_t hm__log_mark_owner(sqlite3_file *log, sqlite3_int64 offset)
+{
+    unsigned char mark[HM_LOG_MARK];
+    int code = log->pMethods->xRead(log, mark, HM_LOG_MARK, offset);
+
+    return code == SQLITE_OK && is_mark(mark) ? mark_owner(mark) : 0;
 }
 
 /* ---- reading -------------------------------------------------------------------------------- */
@@ -286,8 +320,10 @@ static int next_frame(struct log_reader *r, struct log_frame *f, bool *ret_found
     int code = r->file->pMethods->xRead(r->file, r->buffer, wanted, offset);
     if (code)
         return code == SQLITE_IOERR_SHORT_READ ? SQLITE_OK : code;
-    *f = (struct log_frame){.number = r->at, .marked = is_mark(r, r->buffer, r->at)};
+    *f = (struct log_frame){.number = r->at, .marked = is_mark_at(r, r->buffer, r->at)};
     *ret_found = r->at <= r->count || f->marked;
+    if (f->marked)
+        r->owner = mark_owner(r->buffer);
     if (!*ret_found || f->marked) {
         r->bad = true;
         return SQLITE_OK;
@@ -430,6 +466,17 @@ static int find_damage(struct log_reader *r, sqlite3_file *db, struct log_state 
     return code;
 }
 
+/* Returns whether the mark of a log that was read has the id of another database. */
+static bool is_of_other(const struct log_reader *r, sqlite3_file *db)
+{
+    unsigned char head[DB_HEAD];
+    uint32_t owner = r->owner && db->pMethods->xRead(db, head, DB_HEAD, 0) == SQLITE_OK
+                         ? hm__log_owner(head)
+                         : 0;
+
+    return owner && owner != r->owner;
+}
+
 int hm__log_check(sqlite3_vfs *vfs, const char *name, sqlite3_file *db)
 {
     struct log_reader r;
@@ -440,6 +487,8 @@ int hm__log_check(sqlite3_vfs *vfs, const char *name, sqlite3_file *db)
     if (code || !exists)
         return code;
     code = find_damage(&r, db, &s);
+    if (is_of_other(&r, db))
+        code = SQLITE_MISMATCH;
     if (code == SQLITE_OK)
         code = r.file->pMethods->xSync(r.file, SQLITE_SYNC_NORMAL);
     release_reader(&r);

@@ -32,10 +32,13 @@ enum {
 };
 
 /*
- * Checks the log `name` of the database `db` for damage, and syncs it. The sync makes transactions
- * durable that a killed program wrote completely, but did not sync; SQLite treats them as committed
- * and will write after them. The caller must hold a lock that excludes writers. Returns a code of
- * SQLite: SQLITE_OK, also if there is no log, SQLITE_CORRUPT for a damaged log, or another error.
+ * Checks the log `name` of the database `db` for damage, and syncs it. If both the mark of the log
+ * and the database have an id, they must be the same: a log that is left next to a file, and
+ * another file put in its place, such as a copy of an earlier time, do not belong together. The
+ * sync makes transactions durable that a killed program wrote completely, but did not sync; SQLite
+ * treats them as committed and will write after them. The caller must hold a lock that excludes
+ * writers. Returns a code of SQLite: SQLITE_OK, also if there is no log, SQLITE_CORRUPT for a
+ * damaged log, SQLITE_MISMATCH for the log of another file, or another error.
  */
 int hm__log_check(sqlite3_vfs *vfs, const char *name, sqlite3_file *db);
 
@@ -43,11 +46,19 @@ int hm__log_check(sqlite3_vfs *vfs, const char *name, sqlite3_file *db);
 bool hm__log_is_commit(const unsigned char frame[HM_LOG_FRAME_HEAD]);
 
 /*
+ * Returns the id of a database from its header, which has at least 100 bytes; 0 if it has none. The
+ * id is a random number that hm__sums_begin stores as SQLite's user_version.
+ */
+uint32_t hm__log_owner(const unsigned char *head);
+/*
  * Writes the mark that follows the transaction whose last frame has the header `frame` and the
- * number `number`, counted from 1.
+ * number `number`, counted from 1, in the log of the database with the id `owner`.
  */
 void hm__log_mark(unsigned char mark[HM_LOG_MARK], const unsigned char frame[HM_LOG_FRAME_HEAD],
-                  uint32_t number);
+                  uint32_t number, uint32_t owner);
+
+/* Returns the id of the database in the mark at a place of a log; 0 if there is no mark. */
+uint32_t hm__log_mark_owner(sqlite3_file *log, sqlite3_int64 offset);
 
 /* The pages of a damaged log that can still be read. */
 struct hm_log_pages {

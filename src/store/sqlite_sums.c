@@ -8,8 +8,9 @@
  * A file has checksums if its header says that 8 bytes are reserved and has the application id
  * below. If only one of both holds, the header is damaged. The id is added when a header with
  * reserved bytes is written, so that a file gets both in one transaction. A page whose checksum is
- * 0 is accepted unless all its bytes are 0: another program that rewrites the whole file (VACUUM)
- * leaves such pages. If another program changes single pages, their checksums are wrong.
+ * 0 is accepted unless all its bytes are 0: another program that rewrites the whole file (VACUUM),
+ * or that copies the log into the file because it is the last one that closes it, leaves such
+ * pages. If another program changes single pages, their checksums are wrong.
  */
 #include "sqlite_sums.h"
 
@@ -58,6 +59,8 @@ struct summed_file {
     enum sums_state state;     /* The database: whether its pages have checksums. */
     const char *log;           /* The database: name of its log, borrowed from SQLite. */
     bool log_damaged;          /* The database: true if damage was found in the log. */
+    bool log_foreign;          /* The database: true if the log is that of another file. */
+    uint32_t id;               /* The database: its id; 0 if it has none, or is not known. */
     bool keep_log;             /* The database: true if the log must not be changed. */
     bool rescues;              /* The database: true if a lost log is copied into the file. */
     struct hm_log_pages pages; /* The database: pages that are read from a damaged log instead. */
@@ -150,6 +153,13 @@ static const void *mark_head(const unsigned char *buffer, int bytes, unsigned ch
     return page;
 }
 
+/* Keeps what the header of the database says. */
+static void take_head(struct summed_file *f, const unsigned char *head)
+{
+    f->state = head_state(head);
+    f->id = f->state == SUMS_ON ? hm__log_owner(head) : 0;
+}
+
 /* Reads the header if it is not known yet. */
 static void find_state(struct summed_file *f)
 {
@@ -157,7 +167,7 @@ static void find_state(struct summed_file *f)
     unsigned char head[HEAD_BYTES];
 
     if (f->state == SUMS_UNKNOWN && real->pMethods->xRead(real, head, HEAD_BYTES, 0) == SQLITE_OK)
-        f->state = head_state(head);
+        take_head(f, head);
 }
 
 static bool is_page(int bytes, sqlite3_int64 offset)
@@ -172,7 +182,7 @@ static int read_logged(struct summed_file *f, void *buffer, int bytes, sqlite3_i
         f->pages.file ? hm__log_pages_get(&f->pages, buffer, bytes, offset) : SQLITE_NOTFOUND;
 
     if (code == SQLITE_OK && offset == 0 && bytes >= HEAD_BYTES)
-        f->state = head_state(buffer);
+        take_head(f, buffer);
     return code;
 }
 
@@ -187,14 +197,21 @@ static int sums_read(sqlite3_file *file, void *buffer, int bytes, sqlite3_int64 
     code = real->pMethods->xRead(real, buffer, bytes, offset);
     /* The header is read alone, before the page size is known. */
     if (code == SQLITE_OK && offset == 0 && bytes >= HEAD_BYTES)
-        f->state = head_state(buffer);
+        take_head(f, buffer);
     if (code != SQLITE_OK || (offset == 0 && f->state == SUMS_UNKNOWN))
         return code;
     find_state(f);
     if (f->state == SUMS_DAMAGED)
         return SQLITE_CORRUPT;
-    if (f->state == SUMS_ON && is_page(bytes, offset) && !page_is_sound(buffer, offset))
+    if (f->state != SUMS_ON || !is_page(bytes, offset))
+        return SQLITE_OK;
+    if (!page_is_sound(buffer, offset))
         return SQLITE_CORRUPT;
+    /*
+     * If the page is changed, it goes into the log without the old checksum. Another program that
+     * copies the log into the file would otherwise write pages whose checksums are wrong.
+     */
+    memset((unsigned char *)buffer + SUMS_PAGE - SUM_BYTES, 0, SUM_BYTES);
     return SQLITE_OK;
 }
 
@@ -208,7 +225,7 @@ static int sums_write(sqlite3_file *file, const void *buffer, int bytes, sqlite3
         f->state = SUMS_UNKNOWN;
     if (offset == 0 && bytes >= HEAD_BYTES) {
         buffer = mark_head(buffer, bytes, marked);
-        f->state = head_state(buffer);
+        take_head(f, buffer);
     }
     find_state(f);
     if (f->state != SUMS_ON || !is_page(bytes, offset))
@@ -288,7 +305,10 @@ static bool is_same_file(const struct stat *a, const struct stat *b)
     return a->st_ino != 0 && a->st_ino == b->st_ino && a->st_dev == b->st_dev;
 }
 
-/* Returns whether the open log is no longer the file with its name. */
+/*
+ * Returns whether the open log or its index is no longer the file with its name. Programs that use
+ * different indexes do not exclude each other, and would write to the same place of the log.
+ */
 static bool is_log_replaced(const struct summed_file *f)
 {
     struct summed_file *log = f->log_file;
@@ -296,26 +316,51 @@ static bool is_log_replaced(const struct summed_file *f)
 
     if (!log || log->place.st_ino == 0)
         return false;
-    bool replaced = stat(log->name, &now) != 0 || !is_same_file(&log->place, &now);
+    bool replaced = stat(log->name, &now) != 0 || !is_same_file(&log->place, &now) ||
+                    (log->index_place.st_ino != 0 &&
+                     !(find_index(log, &now) && is_same_file(&log->index_place, &now)));
     if (!replaced)
         clock_gettime(CLOCK_REALTIME, &log->seen);
     return replaced;
 }
 
+/* Returns whether the file of the database is no longer the one with its name. */
+static bool is_file_moved(struct summed_file *f)
+{
+    sqlite3_file *real = real_file(&f->base);
+    int moved = 0;
+
+    return real->pMethods->xFileControl(real, SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK && moved;
+}
+
+/*
+ * Returns whether the last transaction in the log of a file that was moved is one of this file, and
+ * not of the one that has its name now.
+ */
+static bool owns_log(const struct summed_file *f)
+{
+    sqlite3_int64 end = indexed_size(f);
+
+    return f->id && end > 0 && hm__log_mark_owner(real_file(&f->log_file->base), end) == f->id;
+}
+
 /*
  * Returns whether a log that was removed or replaced may be copied into the file. If its index is
  * still there, programs exclude each other by the locks in it. Otherwise, another program must
- * neither use the file now, nor have written to it since the log was seen.
+ * neither use the file now, which would make a new index, nor have written to it since the log was
+ * seen.
  */
-static bool may_rescue(const struct summed_file *f)
+static bool may_rescue(struct summed_file *f)
 {
     const struct summed_file *log = f->log_file;
     struct stat now;
 
+    if (is_file_moved(f) && !owns_log(f))
+        return false;
     if (find_index(log, &now))
         return is_same_file(&log->index_place, &now);
     if (stat(log->name, &now) == 0 && now.st_size > 0)
-        return false;
+        return is_same_file(&log->place, &now);
     return stat(sqlite3_filename_database(log->name), &now) == 0 &&
            (now.st_mtim.tv_sec < log->seen.tv_sec ||
             (now.st_mtim.tv_sec == log->seen.tv_sec && now.st_mtim.tv_nsec <= log->seen.tv_nsec));
@@ -326,7 +371,7 @@ static bool may_rescue(const struct summed_file *f)
  * that are in the index. If the log is removed while connections use it, a new connection makes an
  * empty one. The caller must hold the lock for writing.
  */
-static bool may_write_log(const struct summed_file *f)
+static bool may_write_log(struct summed_file *f)
 {
     sqlite3_int64 size = 0;
 
@@ -337,6 +382,20 @@ static bool may_write_log(const struct summed_file *f)
     sqlite3_file *log = real_file(&f->log_file->base);
     return !is_log_replaced(f) && log->pMethods->xFileSize(log, &size) == SQLITE_OK &&
            size >= indexed_size(f);
+}
+
+/*
+ * Returns whether this connection has frames that would be lost with it: the log or the file was
+ * removed or replaced, and the log may be copied into the file.
+ */
+static bool holds_log(struct summed_file *f)
+{
+    sqlite3_int64 size = 0;
+
+    if (!f->log_file || !(is_log_replaced(f) || is_file_moved(f)) || !may_rescue(f))
+        return false;
+    sqlite3_file *log = real_file(&f->log_file->base);
+    return log->pMethods->xFileSize(log, &size) == SQLITE_OK && size > 0;
 }
 
 static int sums_control(sqlite3_file *file, int what, void *argument)
@@ -351,12 +410,14 @@ static int sums_control(sqlite3_file *file, int what, void *argument)
         f->rescues = *(const bool *)argument;
         return SQLITE_OK;
     }
-    if (what == HM_SUMS_LOG_LOST) {
-        *(bool *)argument = is_log_replaced(f);
+    if (what == HM_SUMS_LOG_LOST || what == HM_SUMS_LOG_HELD) {
+        *(bool *)argument = what == HM_SUMS_LOG_LOST ? is_log_replaced(f) : holds_log(f);
         return SQLITE_OK;
     }
-    if (what == HM_SUMS_LOG_DAMAGED || what == HM_SUMS_PRESENT) {
-        *(bool *)argument = what == HM_SUMS_PRESENT ? f->state == SUMS_ON : f->log_damaged;
+    if (what == HM_SUMS_LOG_DAMAGED || what == HM_SUMS_LOG_FOREIGN || what == HM_SUMS_PRESENT) {
+        *(bool *)argument = what == HM_SUMS_PRESENT       ? f->state == SUMS_ON
+                            : what == HM_SUMS_LOG_FOREIGN ? f->log_foreign
+                                                          : f->log_damaged;
         return SQLITE_OK;
     }
     return real_file(file)->pMethods->xFileControl(real_file(file), what, argument);
@@ -380,6 +441,7 @@ static int sums_shared_lock(sqlite3_file *file, int offset, int count, int flags
     if (code == SQLITE_OK && offset <= RECOVER_LOCK && offset + count > RECOVER_LOCK) {
         code = hm__log_check(real_vfs, f->log, real);
         f->log_damaged = code == SQLITE_CORRUPT;
+        f->log_foreign = code == SQLITE_MISMATCH;
     }
     if (code)
         real->pMethods->xShmLock(real, offset, count, SQLITE_SHM_UNLOCK | SQLITE_SHM_EXCLUSIVE);
@@ -389,14 +451,16 @@ static int sums_shared_lock(sqlite3_file *file, int offset, int count, int flags
 /*
  * Locks the database. SQLite takes the exclusive lock when it closes a database with a log, and
  * then copies the log without the lock that sums_shared_lock watches and deletes it. A damaged log
- * must stay as it is, and a lost one must not overwrite what another program wrote.
+ * must stay as it is, and a lost one must not overwrite what another program wrote. If the file was
+ * moved, the log now belongs to the file that has its name.
  */
 static int sums_lock(sqlite3_file *file, int lock)
 {
-    const struct summed_file *f = (const struct summed_file *)file;
+    struct summed_file *f = (struct summed_file *)file;
 
     if (lock == SQLITE_LOCK_EXCLUSIVE &&
-        (f->log_damaged || f->keep_log || (is_log_replaced(f) && !may_rescue(f))))
+        (f->log_damaged || f->log_foreign || f->keep_log || (f->log_file && is_file_moved(f)) ||
+         (is_log_replaced(f) && !may_rescue(f))))
         return SQLITE_BUSY;
     return real_file(file)->pMethods->xLock(real_file(file), lock);
 }
@@ -433,7 +497,8 @@ static int log_sync(sqlite3_file *file, int flags)
     if (code || end <= HM_LOG_HEAD || frame <= HM_LOG_FRAME_HEAD ||
         (end - HM_LOG_HEAD) % frame != 0 || !hm__log_is_commit(f->frame))
         return code;
-    hm__log_mark(mark, f->frame, (uint32_t)((end - HM_LOG_HEAD) / frame));
+    hm__log_mark(mark, f->frame, (uint32_t)((end - HM_LOG_HEAD) / frame),
+                 f->owner ? f->owner->id : 0);
     real->pMethods->xWrite(real, mark, HM_LOG_MARK, end);
     return SQLITE_OK;
 }
@@ -622,16 +687,18 @@ static int find_empty(void *ret_empty, int count, char **values, char **names)
 
 int hm__sums_begin(sqlite3 *db)
 {
-    char sql[64];
+    char sql[128];
     bool empty = false;
-    int reserved = SUM_BYTES;
+    int reserved = SUM_BYTES, id = 0;
 
     int code = sqlite3_exec(db, "PRAGMA page_count", find_empty, &empty, NULL);
     if (code || !empty)
         return code;
     code = sqlite3_file_control(db, "main", SQLITE_FCNTL_RESERVE_BYTES, &reserved);
-    snprintf(sql, sizeof(sql), "PRAGMA page_size=%d; PRAGMA application_id=%d", SUMS_PAGE,
-             APPLICATION);
+    sqlite3_randomness(sizeof(id), &id);
+    snprintf(sql, sizeof(sql),
+             "PRAGMA page_size=%d; PRAGMA application_id=%d; PRAGMA user_version=%d", SUMS_PAGE,
+             APPLICATION, id);
     return code ? code : sqlite3_exec(db, sql, NULL, NULL, NULL);
 }
 

@@ -17,6 +17,8 @@
  * damaged (sqlite_log.h), so that the file could not be opened.
  */
 enum { HM_SUMS_LOG_DAMAGED = 0x686d01 };
+/* The same, if the log is that of another file (SQLITE_MISMATCH of hm__log_check). */
+enum { HM_SUMS_LOG_FOREIGN = 0x686d07 };
 /* The same, if the pages of the file have checksums. */
 enum { HM_SUMS_PRESENT = 0x686d02 };
 /*
@@ -26,11 +28,16 @@ enum { HM_SUMS_PRESENT = 0x686d02 };
  */
 enum { HM_SUMS_KEEP_LOG = 0x686d03 };
 /*
- * Code of sqlite3_file_control that sets a bool to true if the log of this connection was removed
- * or replaced, so that runs that are written to it would be lost, or cannot be the one that the
- * connections use. Such a connection cannot write.
+ * Code of sqlite3_file_control that sets a bool to true if the log of this connection or its index
+ * was removed or replaced, so that runs that are written to it would be lost. Such a connection
+ * cannot write.
  */
 enum { HM_SUMS_LOG_LOST = 0x686d04 };
+/*
+ * The same, if closing the connection could lose what is in the log: the log, its index or the file
+ * was removed or replaced, and the log may be copied into the file.
+ */
+enum { HM_SUMS_LOG_HELD = 0x686d06 };
 /*
  * The same as a code that allows the connection to write nevertheless, if the bool is true: only to
  * copy the log into the file.

@@ -5,6 +5,8 @@
  */
 #include "store_testing.h"
 
+#include <pthread.h>
+#include <sqlite3.h>
 #include <sys/wait.h>
 
 #include "store.h"
@@ -167,9 +169,173 @@ static void another_writer(void **state)
     }
 }
 
+/* Opens the file with SQLite alone and begins to read it, so that the log cannot be emptied. */
+static sqlite3 *begin_reading(const char *where)
+{
+    sqlite3 *db = NULL;
+
+    assert_int_equal(sqlite3_open(where, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, "BEGIN; SELECT count(*) FROM runs", NULL, NULL, NULL),
+                     SQLITE_OK);
+    return db;
+}
+
+static void *end_reading(void *db)
+{
+    sqlite3_sleep(300);
+    assert_int_equal(sqlite3_exec(db, "COMMIT", NULL, NULL, NULL), SQLITE_OK);
+    return NULL;
+}
+
+/* A program that reads an old state keeps the log from being copied as a whole. Whoever adds runs
+ * waits for it. */
+static void writers_wait_for_readers(void **state)
+{
+    const char *where = fresh_where();
+    struct hm_store *store = open_store(where);
+    pthread_t thread;
+
+    (void)state;
+    add_runs(store, 1, 3);
+    sqlite3 *reader = begin_reading(where);
+    add_runs(store, 4, 1);
+    remove_next_to(where, "-wal");
+    assert_int_equal(pthread_create(&thread, NULL, end_reading, reader), 0);
+    add_is_refused(store);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    sqlite3_close(reader);
+    hm_store_close(store);
+    has_runs(where, 1, 4);
+}
+
+/* If the log cannot be copied when the store is closed, it is copied when it is opened again. */
+static void a_closed_store_keeps_its_log(void **state)
+{
+    const char *where = fresh_where();
+    struct hm_store *store = open_store(where), *other = NULL;
+
+    (void)state;
+    add_runs(store, 1, 3);
+    sqlite3 *reader = begin_reading(where);
+    add_runs(store, 4, 1);
+    remove_next_to(where, "-wal");
+    hm_store_close(store);
+    assert_refused(hm_store_open(where, &other, err), HM_E_IO,
+                   "write-ahead log was removed or replaced");
+    assert_int_equal(sqlite3_exec(reader, "COMMIT", NULL, NULL, NULL), SQLITE_OK);
+    has_runs(where, 1, 4);
+    sqlite3_close(reader);
+    has_runs(where, 1, 4);
+}
+
+/* Programs that use different indexes of one log would write to the same place. */
+static void a_removed_index_is_noticed(void **state)
+{
+    const char *where = fresh_where();
+    struct hm_store *store = open_store(where), *other;
+
+    (void)state;
+    add_runs(store, 1, 3);
+    remove_next_to(where, "-shm");
+    other = open_store(where); /* Makes another index, as another program would. */
+    add_runs(other, 4, 2);
+    add_is_refused(store);
+    hm_store_close(store);
+    add_runs(other, 6, 1);
+    hm_store_close(other);
+    has_runs(where, 1, 6);
+}
+
+/* A backup that takes the place of the file while it is used does not get runs of the old log. */
+static void a_file_that_is_replaced(void **state)
+{
+    char where[1100], backup[1100];
+    struct hm_store *stores[2], *after;
+
+    (void)state;
+    snprintf(where, sizeof(where), "%s", fresh_where());
+    snprintf(backup, sizeof(backup), "%s", fresh_where());
+    struct hm_store *other = open_store(backup);
+    add_runs(other, 1, 2);
+    hm_store_close(other);
+    for (int i = 0; i < 2; i++)
+        stores[i] = open_store(where);
+    add_runs(stores[0], 11, 3);
+    assert_int_equal(rename(backup, where), 0);
+    struct hm_stored run = some_run(100, 1);
+    assert_refused(hm_store_add(stores[0], &run, 1, NULL, NULL, err), HM_E_IO,
+                   "its file was removed or replaced");
+    hm_store_close(stores[0]);
+    after = open_store(where);
+    add_runs(after, 3, 1);
+    hm_store_close(stores[1]); /* Must not take the log for its own. */
+    add_runs(after, 4, 1);
+    hm_store_close(after);
+    has_runs(where, 1, 4);
+}
+
+/* Makes a store whose program was killed, so that its log stays. */
+static void make_killed(const char *where, int first, int count)
+{
+    int status = 1;
+    pid_t child = fork();
+
+    assert_true(child >= 0);
+    if (child == 0) {
+        add_runs(open_store(where), first, count);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
+/* The log of a killed program must not be added to another file that is put in its place. */
+static void the_log_of_another_file_is_refused(void **state)
+{
+    char where[1100], backup[1100];
+    struct hm_store *store = NULL;
+
+    (void)state;
+    snprintf(where, sizeof(where), "%s", fresh_where());
+    snprintf(backup, sizeof(backup), "%s", fresh_where());
+    make_killed(where, 11, 3);
+    store = open_store(backup);
+    add_runs(store, 1, 2);
+    hm_store_close(store);
+    assert_int_equal(rename(backup, where), 0);
+    assert_refused(hm_store_open(where, &store, err), HM_E_IO,
+                   "the write-ahead log next to it belongs to another file");
+    remove_next_to(where, "-wal");
+    remove_next_to(where, "-shm");
+    has_runs(where, 1, 2);
+}
+
+/* Another program that is the last one to close the file copies the log into it, without
+ * checksums. */
+static void another_program_may_copy_the_log(void **state)
+{
+    const char *where = fresh_where();
+    sqlite3 *db = NULL;
+
+    (void)state;
+    make_killed(where, 1, 2); /* Its log is copied into the file, and pages get checksums. */
+    hm_store_close(open_store(where));
+    make_killed(where, 3, 2);
+    assert_int_equal(sqlite3_open(where, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, "SELECT count(*) FROM runs", NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+    has_runs(where, 1, 4);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_log_of_another_file_is_refused),
+        cmocka_unit_test(another_program_may_copy_the_log),
+        cmocka_unit_test(writers_wait_for_readers),
+        cmocka_unit_test(a_closed_store_keeps_its_log),
+        cmocka_unit_test(a_removed_index_is_noticed),
+        cmocka_unit_test(a_file_that_is_replaced),
         cmocka_unit_test(runs_of_a_removed_log_are_kept),
         cmocka_unit_test(another_reader),
         cmocka_unit_test(another_writer),
