@@ -357,7 +357,8 @@ static void many_numbers_are_sorted(void **state)
         const uint32_t most[] = {1, 2, 1000, UINT32_MAX};
         for (size_t i = 0; i < count; i++)
             /* Sums of the largest numbers are infinite. */
-            values[i] = kind >= 40      ? (kind % 2 ? -1.7e308 : 1.7e308) * (kind < 42 ? 1 : i % 2)
+            values[i] = kind >= 40
+                            ? (kind % 2 ? -1.7e308 : 1.7e308) * (kind < 42 ? 1 : (double)(i % 2))
                         : kind % 6 == 4 ? (double)i
                         : kind % 6 == 5 ? -(double)i
                                         : hm__random_below(&random, most[kind % 6]) - 500.0;
