@@ -32,6 +32,12 @@ extern "C" {
  */
 #define HM_RUN_MOST 1e50
 
+/*
+ * Largest number of workers or nodes in a table of runs that is read, and in the store: 2^53 - 1.
+ * A double cannot distinguish larger whole numbers from each other.
+ */
+#define HM_COUNT_MOST 9007199254740991.0
+
 /* A column of a table of runs. Either `values` or `labels` is set, with one element per row. */
 struct hm_column {
     const char *name;    /* Name of the column: n, size, batch, latency, bandwidth, seconds, or any

@@ -48,7 +48,7 @@ struct hm_stored {
     /* Status: "ok", "out of memory", "exit 3", "timeout", ...; NULL means "ok". */
     const char *status;
     const char *algorithm, *problem, *data, *job, *machine, *scheme, *host, *version;
-    double n;          /* Number of workers: whole, >= 1. Required. */
+    double n;          /* Number of workers: whole, 1 to HM_COUNT_MOST. Required. */
     double batch;      /* Number of samples in one iteration, > 0. */
     double latency;    /* Latency of the network in seconds, >= 0. */
     double bandwidth;  /* Bandwidth of the network in bytes per second, > 0. */

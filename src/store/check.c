@@ -130,6 +130,8 @@ static int fail_number(const char *field, double value, double min, bool above, 
 {
     if (isinf(min) || !(fabs(value) <= HM_RUN_MOST))
         hm__fail(err, HM_E_RANGE, "%g is not a number of at most %g", value, HM_RUN_MOST);
+    else if (min == 1 && value > HM_COUNT_MOST)
+        hm__fail(err, HM_E_RANGE, "%.16g is more than 2^53 - 1", value);
     else
         hm__fail(err, HM_E_RANGE, "%.15g must be %s%s %g", value, whole ? "a whole number, " : "",
                  above ? "more than" : "at least", min);
@@ -146,8 +148,8 @@ static int check_number(const struct hm_store_column *c, double value, bool ok, 
         hm__fail(err, HM_E_MISSING, "the number of workers is missing");
         return fail_field(err, c->name, HM_E_MISSING);
     }
-    if (fabs(value) <= HM_RUN_MOST && (above ? value > c->min : value >= c->min) &&
-        (!c->whole || floor(value) == value))
+    if (fabs(value) <= (c->whole ? HM_COUNT_MOST : HM_RUN_MOST) &&
+        (above ? value > c->min : value >= c->min) && (!c->whole || floor(value) == value))
         return 0;
     return fail_number(c->name, value, c->min, above, c->whole, err);
 }
@@ -225,7 +227,7 @@ int hm__store_check_more_number(const char *key, const struct hm_known_column *k
         snprintf(value, sizeof(value), "%.15g", number);
         return fail_more_kind(key, known, value, err);
     }
-    if (fabs(number) <= HM_RUN_MOST &&
+    if (fabs(number) <= (known && known->count ? HM_COUNT_MOST : HM_RUN_MOST) &&
         (!known || number > known->min || (!known->above && number == known->min)))
         return 0;
     fail_number("", number, known ? known->min : 0, known && known->above, false, err);

@@ -7,9 +7,11 @@
 #include <string.h>
 
 #include "check.h"
+#include "checks.h"
 #include "err.h"
 #include "json.h"
 #include "memory.h"
+#include "run_text.h"
 #include "shortest.h"
 #include "store_load.h"
 #include "stored.h"
@@ -204,12 +206,12 @@ static void write_key(char text[KEY_BYTES], const char *given, size_t number, co
         snprintf(text, KEY_BYTES, "%s-%016" PRIx64 "-%zu", kind, sum, seen_before(seen, sum));
 }
 
-/* Checks that the key in the request is not empty, and that it is short enough for a hyphen and a
- * number to be appended. NULL is allowed. */
+/* Checks that the key in the request is not empty and is UTF-8, and that it is short enough for a
+ * hyphen and a number to be appended. NULL is allowed. */
 static int check_key(const char *key, struct hm_err *err)
 {
     if (!key || (*key != '\0' && strlen(key) <= KEY_GIVEN))
-        return 0;
+        return key ? hm__store_check_text("key", key, KEY_GIVEN, err) : 0;
     hm__fail(err, HM_E_RANGE, "the key is empty or longer than %d bytes", KEY_GIVEN);
     hm__err_field(err, "key");
     return HM_E_RANGE;
@@ -288,15 +290,69 @@ static void gather_more(const struct row_batch *b, size_t row, struct hm_text *m
         hm__json_close(&json);
 }
 
+/*
+ * Reads the number in a cell of a column of labels whose values the store keeps as numbers. One
+ * cell that is not a number, or a number in quotes, makes labels of all cells of a column. Returns
+ * NaN for an empty cell, and for a value such as nan, which a program writes for a loss that has
+ * diverged. *ret_code is not 0 if the store cannot keep the value.
+ */
+static double read_label(const struct hm_store_column *own, const char *label, int *ret_code)
+{
+    struct hm_dim dim;
+    double value = NAN;
+    bool has_unit = false;
+
+    *ret_code = 0;
+    if (!label || hm__run_word(label))
+        return NAN;
+    if (!hm__run_number(label, &value, &has_unit, &dim) ||
+        (has_unit && !hm__dim_equal(dim, own->dim)))
+        *ret_code = HM_E_TYPE;
+    else if (!(fabs(value) <= HM_RUN_MOST) || !hm__run_is_exact(label, value))
+        *ret_code = HM_E_RANGE;
+    return *ret_code ? NAN : value;
+}
+
+/* Checks the cells of a row that are labels and are stored as numbers. */
+static int check_labels(const struct row_batch *b, size_t row, struct hm_err *err)
+{
+    for (size_t c = 0; c < b->table->column_count; c++) {
+        const struct hm_column *column = &b->table->columns[c];
+        const struct hm_store_column *own = b->own[c];
+        int code = 0;
+        if (!own || own->kind != HM_STORE_NUMBER || !column->labels)
+            continue;
+        read_label(own, column->labels[row], &code);
+        if (code == 0)
+            continue;
+        hm__fail(err, code,
+                 code == HM_E_TYPE ? "'%.60s' is not a number"
+                                   : "'%.60s' is too large, or has too many digits, for a number",
+                 column->labels[row]);
+        hm__err_hint(err,
+                     "the store keeps %s as a number; leave it empty, or give the column another "
+                     "name to keep it as a text",
+                     own->name);
+        hm__err_field(err, own->name);
+        return code;
+    }
+    return 0;
+}
+
+/* Copies the values of a row to a run. Values that check_labels refuses are left out. */
 static void read_row(const struct row_batch *b, size_t row, struct hm_stored *run)
 {
+    int unused;
+
     for (size_t c = 0; c < b->table->column_count; c++) {
         const struct hm_column *column = &b->table->columns[c];
         const struct hm_store_column *own = b->own[c];
         if (own && own->kind == HM_STORE_TEXT && column->labels)
             *hm__stored_text(own, run) = column->labels[row];
-        else if (own && own->kind == HM_STORE_NUMBER && column->values)
-            *hm__stored_number(own, run) = column->values[row];
+        else if (own && own->kind == HM_STORE_NUMBER)
+            *hm__stored_number(own, run) = column->values
+                                               ? column->values[row]
+                                               : read_label(own, column->labels[row], &unused);
     }
 }
 
@@ -371,7 +427,7 @@ static int fail_row(const struct row_batch *b, size_t row, const struct hm_err *
 {
     hm__fail(err, why->code, "run %zu: %.300s", row + 1, why->message);
     hm__err_field(err, why->field);
-    hm__err_at(err, b->table->source, 0);
+    hm__err_at(err, b->table->source, hm__runs_line(b->table, row));
     hm__err_hint(err, "%s", why->hint[0] ? why->hint : "no run of the table was added");
     return why->code;
 }
@@ -403,7 +459,8 @@ static int batch_check_row(struct row_batch *b, size_t row, struct hm_err *err)
 {
     struct hm_err why = {0};
 
-    if (hm__stored_check_columns(&b->runs[b->count - 1], &why) || check_more_values(b, row, &why))
+    if (check_labels(b, row, &why) || hm__stored_check_columns(&b->runs[b->count - 1], &why) ||
+        check_more_values(b, row, &why))
         return fail_row(b, row, &why, err);
     return 0;
 }

@@ -55,6 +55,10 @@ suite() { # STORE KIND
     answers "$kind: an Idempotency-Key adds a run once, request $k" ".added == $((2 - k))" -d '{"n":3,"seconds":7}' -H "$json" -H 'Idempotency-Key: abc' "$url/v1/runs"
   done
   problem "$kind: the same Idempotency-Key with another run" 409 '.field == "key" and (.detail | contains("abc-1"))' -d '{"n":3,"seconds":8}' -H "$json" -H 'Idempotency-Key: abc' "$url/v1/runs"
+  problem "$kind: an Idempotency-Key that is not UTF-8" 422 '.field == "key" and (.detail | contains("is not UTF-8"))' -d '{"n":3,"seconds":8}' -H "$json" -H $'Idempotency-Key: \xff' "$url/v1/runs"
+  for lost in '"seed":9007199254740993' '"seed":12345678901234567890' '"best":1e51' '"cost":1e51' '"n":9007199254740993'; do
+    problem "$kind: a run whose ${lost%%:*} would be lost, ${lost#*:}" 422 ".field == ($(jq -c keys[0] <<<"{$lost}"))" -d "{\"nodes\":1,\"seconds\":8,$lost}" -H "$json" "$url/v1/runs"
+  done
   answers "$kind: another Idempotency-Key adds another run" '.added == 1' -d '{"n":3,"seconds":7}' -H "$json" -H 'Idempotency-Key: abd' "$url/v1/runs"
 
   listed "$kind: a page equals that of the command" "" howmany runs list --json

@@ -254,6 +254,76 @@ static void test_long_identifiers(void **state)
     hm_runs_free(runs);
 }
 
+/* Every spelling of a number that a double has with other digits is a label; a number that keeps
+ * its digits is not, and neither is a quantity with a unit. */
+static void test_spellings_of_long_numbers(void **state)
+{
+    static const char *const labels[] = {"9007199254740993.0", "9.007199254740993e15",
+                                         "+9007199254740993", "9_007_199_254_740_993",
+                                         "-90071992547409930e-1"};
+    static const char *const numbers[] = {"9007199254740992.0",
+                                          "1.2345678901234567e+20",
+                                          "1.50e20",
+                                          "1e23",
+                                          "12345678901234567168.",
+                                          "0.12345678901234567890",
+                                          "12345678901234567890 s"};
+    char text[200];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(labels) / sizeof(labels[0]); i++) {
+        snprintf(text, sizeof(text), "n,seconds,job\n1,1,%s\n", labels[i]);
+        struct hm_runs *runs = parse(text);
+        assert_non_null(hm_runs_column(runs, "job")->labels);
+        assert_string_equal(hm_runs_column(runs, "job")->labels[0], labels[i]);
+        hm_runs_free(runs);
+    }
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        snprintf(text, sizeof(text), "n,seconds,job\n1,1,%s\n", numbers[i]);
+        struct hm_runs *runs = parse(text);
+        assert_near(at(runs, "job", 0), strtod(numbers[i], NULL), 0);
+        hm_runs_free(runs);
+    }
+}
+
+/* Numbers of workers and nodes are at most 2^53 - 1, because larger ones become equal. */
+static void test_large_counts(void **state)
+{
+    static const char *const tables[] = {"n,seconds\n9007199254740993,1\n", "n,seconds\n9.1e15,1\n",
+                                         "n,seconds,nodes\n1,1,9007199254740992\n",
+                                         "nodes,workers_per_node,seconds\n9e8,9e8,1\n"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+        struct hm_runs *runs = NULL;
+        struct hm_err err = {0};
+        assert_int_equal(hm_runs_parse(tables[i], strlen(tables[i]), "t.csv", &runs, &err),
+                         HM_E_RANGE);
+        assert_string_equal(err.field, i == 2 ? "nodes" : "n");
+        assert_int_equal(err.line, 2);
+    }
+    hm_runs_free(parse("n,seconds\n9007199254740991,1\n"));
+}
+
+/* Zeros before a number stay in a column of another name, in whichever order the rows are. */
+static void test_leading_zeros(void **state)
+{
+    static const char *const wanted[] = {"7", "007", "-01", "2.25", "0.12345678901234567", "10"};
+    struct hm_runs *runs = parse("n,seconds,tag,delay (ms),num_gpus,zero\n01,1,7,007,01,0\n"
+                                 "1,1,007,010,1,0.5\n1,1,-01,3,1,-0\n1,1,2.25,3,1,0e5\n"
+                                 "1,1,0.12345678901234567,3,1,0\n1,1,10,3,1,0\n");
+    const struct hm_column *tag = hm_runs_column(runs, "tag");
+
+    (void)state;
+    assert_non_null(tag->labels);
+    for (size_t i = 0; i < runs->count; i++)
+        assert_string_equal(tag->labels[i], wanted[i]);
+    assert_near(at(runs, "delay", 0), 0.007, 1e-15);
+    assert_near(at(runs, "num_gpus", 0), 1, 0);
+    assert_near(at(runs, "zero", 1), 0.5, 0);
+    hm_runs_free(runs);
+}
+
 /* Seeds that become the same double would merge two traces into one. */
 static void test_long_seeds(void **state)
 {
@@ -453,6 +523,9 @@ int main(void)
         cmocka_unit_test(test_numbers_become_labels),
         cmocka_unit_test(test_long_seeds),
         cmocka_unit_test(test_long_identifiers),
+        cmocka_unit_test(test_spellings_of_long_numbers),
+        cmocka_unit_test(test_large_counts),
+        cmocka_unit_test(test_leading_zeros),
         cmocka_unit_test(test_many_rows),
         cmocka_unit_test(test_where),
         cmocka_unit_test(test_cross),

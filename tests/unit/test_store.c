@@ -345,6 +345,11 @@ static void checks_name_what_is_wrong(void **state)
     REFUSED(run.more = "{\"wait (ms)\": 1}", HM_E_RANGE, "more.wait (ms)",
             "'wait (ms)' cannot be the name of a column");
     REFUSED(run.more = "{\"nodes\": 0.5}", HM_E_RANGE, "more.nodes", "0.5 must be at least 1");
+    REFUSED(run.more = "{\"nodes\": 9007199254740992}", HM_E_RANGE, "more.nodes",
+            "9007199254740992 is more than 2^53 - 1");
+    REFUSED(run.n = 9007199254740992, HM_E_RANGE, "n", "9007199254740992 is more than 2^53 - 1");
+    REFUSED(run.more = "{\"a\": 9.007199254740993e15}", HM_E_RANGE, "more.a",
+            "'9.007199254740993e15' cannot be stored as a number without loss");
     REFUSED(run.more = "{\"a\": 1e999}", HM_E_RANGE, "more.a",
             "inf is not a number of at most 1e+50");
     REFUSED(run.more = "{\"a\": 1e-400}", HM_E_RANGE, "more.a",

@@ -2,6 +2,7 @@
 #include "store_testing.h"
 
 #include "memory.h"
+#include "table_add.h"
 
 /* Writes the same runs as a CSV file and as an array for the store. */
 static void make_runs(char *csv, size_t room, struct hm_stored *runs, size_t count)
@@ -138,6 +139,91 @@ static void odd_runs_do_no_harm(void **state)
     assert_int_equal(table->count, 3);
     assert_near(hm_runs_column(table, "seconds")->values[2], 1e-320, 0);
     hm_runs_free(table);
+    hm_store_close(store);
+}
+
+/* Adds a table in CSV to a store; `key` may be NULL. */
+static int add_csv(struct hm_store *store, const char *csv, const char *key, struct hm_err *err)
+{
+    struct hm_run_sink sink = hm__store_sink(store);
+    struct hm_added added = {0};
+    struct hm_runs *runs = NULL;
+    int rc = hm_runs_parse(csv, strlen(csv), "new.csv", &runs, err);
+
+    if (rc == 0)
+        rc = hm__table_add_runs(&sink, runs, key, &added, err);
+    hm__added_release(&added);
+    hm_runs_free(runs);
+    return rc;
+}
+
+/* The values of seed, best and cost, which readers of tables do not know, are never dropped. */
+static void numbers_of_the_store_are_kept_or_refused(void **state)
+{
+    static const struct {
+        const char *csv;
+        int code;
+        const char *field, *message;
+    } cases[] = {
+        {"n,seconds,seed\n1,1,1\n1,1,2\n\n1,1,9007199254740993\n", HM_E_RANGE, "seed",
+         "run 3: '9007199254740993' is too large, or has too many digits, for a number"},
+        {"n,seconds,seed\n1,1,1\n1,1,2\n\n1,1,9.007199254740993e15\n", HM_E_RANGE, "seed",
+         "run 3: '9.007199254740993e15' is too large, or has too many digits, for a number"},
+        {"n,seconds,best\n1,1,1\n1,1,2\n\n1,1,1e51\n", HM_E_RANGE, "best",
+         "run 3: '1e51' is too large, or has too many digits, for a number"},
+        {"n,seconds,best\n1,1,1\n1,1,\n\n1,1,nope\n", HM_E_TYPE, "best",
+         "run 3: 'nope' is not a number"},
+        {"n,seconds,cost\n1,1,1\n1,1,nan\n\n1,1,3 parts\n", HM_E_TYPE, "cost",
+         "run 3: '3 parts' is not a number"},
+    };
+    struct hm_store *store = fresh_store();
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct hm_err err = {0};
+        assert_int_equal(add_csv(store, cases[i].csv, NULL, &err), cases[i].code);
+        assert_string_equal(err.message, cases[i].message);
+        assert_string_equal(err.field, cases[i].field);
+        assert_int_equal(err.line, 5);
+        assert_true(err.hint[0] != '\0');
+        assert_int_equal(count_where(store, NULL), 0);
+    }
+    hm_store_close(store);
+}
+
+/* Cells that are not numbers, but do not hide any, leave the numbers of the column as they are. */
+static void numbers_among_labels_are_stored(void **state)
+{
+    static const char rows[] = "{\"n\": 1, \"seconds\": 1, \"seed\": \"5\", \"cost\": \"$3\"}\n"
+                               "{\"n\": 2, \"seconds\": 1, \"best\": 0.12345678901234567}\n"
+                               "{\"n\": 3, \"seconds\": 1, \"best\": \"nan\", \"seed\": 7}\n";
+    struct hm_store *store = fresh_store();
+
+    (void)state;
+    assert_done(add_csv(store, rows, NULL, err));
+    assert_int_equal(count_where(store, "seed=5"), 1);
+    assert_int_equal(count_where(store, "cost=3"), 1);
+    assert_int_equal(count_where(store, "seed=7"), 1);
+    assert_int_equal(count_where(store, "best=0.12345678901234567"), 1);
+    assert_done(add_csv(store, "n,seconds,seed,tag\n4,1,008,7\n5,1,9,008\n", NULL, err));
+    assert_int_equal(count_where(store, "seed=8"), 1);
+    assert_int_equal(count_where(store, "seed=9"), 1);
+    assert_int_equal(count_where(store, "tag=008"), 1);
+    hm_store_close(store);
+}
+
+static void keys_are_utf8(void **state)
+{
+    struct hm_store *store = fresh_store();
+    struct hm_err why = {0};
+
+    (void)state;
+    assert_int_equal(add_csv(store, "n,seconds\n1,1\n", "a\xff", &why), HM_E_RANGE);
+    assert_string_equal(why.field, "key");
+    assert_string_equal(why.message, "is not UTF-8 at byte 2");
+    assert_int_equal(count_where(store, NULL), 0);
+    assert_done(add_csv(store, "n,seconds\n1,1\n", "\xc3\xa9", err));
+    assert_int_equal(count_where(store, "key=\xc3\xa9-1"), 1);
     hm_store_close(store);
 }
 
@@ -354,6 +440,9 @@ int main(void)
         cmocka_unit_test(a_fit_is_the_same_as_from_a_file),
         cmocka_unit_test(runs_without_a_time_are_left_out),
         cmocka_unit_test(odd_runs_do_no_harm),
+        cmocka_unit_test(numbers_of_the_store_are_kept_or_refused),
+        cmocka_unit_test(numbers_among_labels_are_stored),
+        cmocka_unit_test(keys_are_utf8),
         cmocka_unit_test(traces_keep_their_staleness),
         cmocka_unit_test(traces_are_the_same_as_from_a_file),
         cmocka_unit_test(each_run_is_a_trace),

@@ -133,9 +133,19 @@ static int ensure_values(struct run_table *t, struct run_column *c)
     return c->values ? 0 : hm__fail_nomem(t->err);
 }
 
-static bool is_whole(double value)
+/* Writes a number with as many digits as are needed to read the same number again. */
+static const char *print_number(struct run_table *t, double value)
 {
-    return fabs(value) <= 0x1p53 && value == floor(value);
+    char text[40];
+    double again = NAN;
+
+    if (fabs(value) <= 0x1p53 && value == floor(value))
+        return hm__arena_printf(t->arena, "%.0f", value);
+    for (int digits = 15; digits <= 17 && again != value; digits++) {
+        snprintf(text, sizeof(text), "%.*g", digits, value);
+        hm__run_bare_number(text, &again);
+    }
+    return hm__arena_strdup(t->arena, text);
 }
 
 /* Converts a column of numbers to labels: the numbers read so far become strings again. */
@@ -146,8 +156,7 @@ static int convert_to_labels(struct run_table *t, struct run_column *c)
     for (size_t i = 0; c->values && i < t->count; i++) {
         if (isnan(c->values[i]))
             continue;
-        c->labels[i] =
-            hm__arena_printf(t->arena, is_whole(c->values[i]) ? "%.0f" : "%.15g", c->values[i]);
+        c->labels[i] = print_number(t, c->values[i]);
         if (!c->labels[i])
             return hm__fail_nomem(t->err);
     }
@@ -210,15 +219,38 @@ static int check_range(struct run_table *t, const struct run_column *c, double v
                        const char *text, int line)
 {
     const struct hm_known_column *k = c->known;
+    const double most = k && k->count ? HM_COUNT_MOST : HM_RUN_MOST;
 
-    if (fabs(value) <= HM_RUN_MOST && (!k || (k->above ? value > k->min : value >= k->min)))
+    if (fabs(value) <= most && (!k || (k->above ? value > k->min : value >= k->min)))
         return 0;
-    if (!(fabs(value) <= HM_RUN_MOST))
+    if (!(fabs(value) <= most))
         hm__fail(t->err, HM_E_RANGE, "'%.60s' is too large", text);
     else
         hm__fail(t->err, HM_E_RANGE, "'%.60s' must be %s %g", text,
                  k->above ? "more than" : "at least", k->min);
     return fail_cell(t, c, line, HM_E_RANGE);
+}
+
+/* Returns whether a number begins with a zero that it would lose, such as 007, and has no unit. */
+static bool is_padded(const char *text)
+{
+    const char *first = text + (*text == '-' || *text == '+');
+    double unused;
+
+    return first[0] == '0' && first[1] >= '0' && first[1] <= '9' &&
+           hm__run_bare_number(first, &unused);
+}
+
+/*
+ * Returns whether a number of a column that is not known is a label: a double cannot hold it, such
+ * as 12e45678 or a long identifier, or its text has more than the number. A column with a unit in
+ * its name, or whose name says that it counts workers, has numbers with zeros before them.
+ */
+static bool is_label(const struct run_column *c, const char *text, double value)
+{
+    if (fabs(value) > HM_RUN_MOST || !hm__run_is_exact(text, value))
+        return true;
+    return c->factor == 0 && is_padded(text) && !hm__run_name_counts(c->name);
 }
 
 static int put_number(struct run_table *t, struct run_column *c, size_t row, const char *text,
@@ -234,9 +266,7 @@ static int put_number(struct run_table *t, struct run_column *c, size_t row, con
         hm__fail(t->err, HM_E_TYPE, "'%.60s' is not a number", text);
         return fail_cell(t, c, line, HM_E_TYPE);
     }
-    /* A label can look like a number that a double cannot hold, such as 12e45678 or a long
-     * identifier. */
-    if (!c->known && (fabs(value) > HM_RUN_MOST || !hm__run_is_exact(text, value)))
+    if (!c->known && is_label(c, text, value))
         return put_label(t, c, row, text);
     int rc = check_unit(t, c, text, has_unit, dim, line);
     if (rc)

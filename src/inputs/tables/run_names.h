@@ -18,6 +18,7 @@ struct hm_known_column {
     double min;
     bool above; /* True if values must be greater than min; otherwise min itself is allowed. */
     bool label; /* True if the values are strings instead of numbers. */
+    bool count; /* True for numbers of workers or nodes, which are at most HM_COUNT_MOST. */
 };
 
 /* The meaning of a name as written in a file: the column, and the unit in the name. */

@@ -305,7 +305,7 @@ static int workers_derive(struct hm_runs *runs, struct hm_err *err)
     }
     const double *n = values_of(runs, "n");
     for (size_t i = 0; n && i < runs->count; i++)
-        if (n[i] < 1 || n[i] > HM_RUN_MOST)
+        if (n[i] < 1 || n[i] > HM_COUNT_MOST)
             return fail_row(runs, i, "n", HM_E_RANGE, "the number of workers is out of range", err);
     return 0;
 }

@@ -21,19 +21,59 @@ bool hm__run_bare_number(const char *text, double *ret_value)
     return text[minus + used] == '\0';
 }
 
+enum { DIGITS_MOST = 320 }; /* More than the digits of the largest whole double. */
+
+/*
+ * Copies the digits of a number, without zeros before the first other digit, and returns how many
+ * there are. `ret_whole` is true if the number has neither a point nor an exponent. Returns 0 if
+ * other text follows the number, or if there are too many digits.
+ */
+static size_t copy_digits(const char *text, char digits[DIGITS_MOST], bool *ret_whole)
+{
+    size_t count = 0;
+
+    *ret_whole = true;
+    for (; (*text >= '0' && *text <= '9') || *text == '_' || *text == '.'; text++) {
+        if (*text == '.')
+            *ret_whole = false;
+        if (*text == '.' || *text == '_' || (*text == '0' && count == 0))
+            continue;
+        if (count == DIGITS_MOST - 1)
+            return 0;
+        digits[count++] = *text;
+    }
+    if (*text == 'e' || *text == 'E') {
+        *ret_whole = false;
+        text += 1 + strspn(text + 1, "+-0123456789");
+    }
+    digits[count] = '\0';
+    return *text ? 0 : count;
+}
+
 bool hm__run_is_exact(const char *text, double value)
 {
-    enum { DIGITS_MOST = 320 }; /* More than the digits of the largest double. */
-    char digits[DIGITS_MOST];
+    char digits[DIGITS_MOST], printed[DIGITS_MOST + 16];
+    bool whole;
 
-    text += *text == '-';
+    text += *text == '-' || *text == '+';
     const char first = text[strspn(text, "0._")];
     if (value == 0)
         return !(first >= '1' && first <= '9');
-    if (fabs(value) < 0x1p53 || !isfinite(value) || text[strspn(text, "0123456789")] != '\0')
+    if (fabs(value) < 0x1p53 || !isfinite(value))
         return true;
-    snprintf(digits, sizeof(digits), "%.0f", fabs(value));
-    return strcmp(text + strspn(text, "0"), digits) == 0;
+    size_t count = copy_digits(text, digits, &whole);
+    if (whole && count > 0) {
+        snprintf(printed, sizeof(printed), "%.0f", fabs(value));
+        return strcmp(digits, printed) == 0;
+    }
+    /* The last digits of 1.50e20 are zeros, which the number has without them, too. */
+    while (count > 1 && digits[count - 1] == '0')
+        count--;
+    if (count == 0)
+        return text[strspn(text, "0123456789_.")] != '\0';
+    snprintf(printed, sizeof(printed), "%.*e", (int)count - 1, fabs(value));
+    return digits[0] == printed[0] &&
+           (count == 1 || strncmp(digits + 1, printed + 2, count - 1) == 0);
 }
 
 bool hm__run_number(const char *text, double *ret_value, bool *ret_has_unit, struct hm_dim *ret_dim)

@@ -13,8 +13,10 @@
 bool hm__run_bare_number(const char *text, double *ret_value);
 /*
  * Returns whether a number with this text keeps its meaning as the double `value` that was read
- * from it: false for whole numbers that no double equals, such as long identifiers, and for numbers
- * so small that they became 0.
+ * from it: false for numbers so small that they became 0, and for numbers above 2^53 that the
+ * double has with other digits, such as long identifiers. All digits of a number without a point
+ * and an exponent count; of others, as many as the text has. A number with a unit is a quantity,
+ * whose last digits do not matter.
  */
 bool hm__run_is_exact(const char *text, double value);
 /* Reads a number with or without a unit and converts it to SI; *ret_dim is the dimension of the
