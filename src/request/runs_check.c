@@ -77,6 +77,12 @@ static const struct hm_request_field recover_fields[] = {
     HM_ROW_RECORD(struct hm_runs_recover_request, record, 'r'),
 };
 
+/* A list of ids of runs; `ids` is owned. */
+struct id_list {
+    int64_t *ids;
+    size_t count, room;
+};
+
 /* A copy of a store. */
 struct copy {
     struct hm_call *call;
@@ -84,17 +90,61 @@ struct copy {
     const char *to;
     /*
      * True for the second reading of a damaged store, which adds only what the first one could not
-     * read: the runs with these ids (owned), and documents that are not there yet.
+     * read: the runs with these ids, and documents that are not there yet.
      */
     bool again;
-    int64_t *missed;
-    size_t missed_count, missed_room;
+    struct id_list missed;
+    /* Runs that can be read, but that no store accepts, and the error of the first of them. */
+    struct id_list refused;
+    struct hm_err refusal;
     int64_t last; /* Largest id of a run. */
     int64_t runs, documents;
     int64_t lost; /* Number of documents that cannot be read. */
 };
 
 enum { NOT_COPIED = 1 }; /* Result for runs that cannot be read, or that need not be copied. */
+
+static int add_id(struct id_list *list, int64_t id, struct hm_err *err)
+{
+    if (list->count == list->room) {
+        size_t room = 2 * list->room + 16;
+        int64_t *grown = hm__realloc(list->ids, room, sizeof(*grown));
+        if (!grown)
+            return hm__fail_nomem(err);
+        list->ids = grown;
+        list->room = room;
+    }
+    list->ids[list->count++] = id;
+    return 0;
+}
+
+/*
+ * Moves the runs that a store accepts to the beginning of a page, and adds the ids of the others to
+ * c->refused. An earlier version, or another program, may have stored such runs; one of them must
+ * not keep all others from being copied.
+ */
+static int sort_out_refused(struct copy *c, struct hm_store_page *page, struct hm_err *err)
+{
+    size_t kept = 0;
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < page->count; i++) {
+        struct hm_err why = {0};
+        int refused = hm_stored_check(&page->runs[i], &why);
+        if (refused == HM_E_NOMEM || refused == HM_E_BUDGET || refused == HM_E_CANCELLED) {
+            rc = refused;
+            if (err)
+                *err = why;
+        } else if (refused) {
+            rc = add_id(&c->refused, page->runs[i].id, err);
+            if (c->refusal.code == 0)
+                c->refusal = why;
+        } else
+            page->runs[kept++] = page->runs[i];
+    }
+    page->count = kept;
+    return rc;
+}
 
 /* Copies the runs with ids from `from` to end - 1. Returns NOT_COPIED if some of them cannot be
  * read. */
@@ -120,6 +170,8 @@ static int copy_range(struct copy *c, int64_t from, int64_t end, struct hm_err *
         return NOT_COPIED;
     if (rc && err)
         *err = why;
+    if (rc == 0 && page)
+        rc = sort_out_refused(c, page, err);
     struct hm_store_batch batch = {.runs = page ? page->runs : NULL,
                                    .count = page ? page->count : 0};
     if (rc == 0 && batch.count > 0) {
@@ -135,20 +187,6 @@ static int copy_range(struct copy *c, int64_t from, int64_t end, struct hm_err *
     return rc;
 }
 
-static int miss_run(struct copy *c, int64_t id, struct hm_err *err)
-{
-    if (c->missed_count == c->missed_room) {
-        size_t room = 2 * c->missed_room + 16;
-        int64_t *grown = hm__realloc(c->missed, room, sizeof(*grown));
-        if (!grown)
-            return hm__fail_nomem(err);
-        c->missed = grown;
-        c->missed_room = room;
-    }
-    c->missed[c->missed_count++] = id;
-    return 0;
-}
-
 /* Copies the readable runs with the ids from `from` to end - 1. A range that cannot be read is
  * halved until only single runs are left. */
 static int copy_readable(struct copy *c, int64_t from, int64_t end, struct hm_err *err)
@@ -161,7 +199,7 @@ static int copy_readable(struct copy *c, int64_t from, int64_t end, struct hm_er
         return rc ? rc : copy_readable(c, middle, end, err);
     }
     if (rc == NOT_COPIED)
-        rc = c->again ? 0 : miss_run(c, from, err);
+        rc = c->again ? 0 : add_id(&c->missed, from, err);
     return rc;
 }
 
@@ -238,8 +276,8 @@ static int copy_missed(struct copy *c, struct hm_err *err)
 {
     int rc = 0;
 
-    for (size_t i = 0; rc == 0 && i < c->missed_count; i++)
-        rc = copy_readable(c, c->missed[i], c->missed[i] + 1, err);
+    for (size_t i = 0; rc == 0 && i < c->missed.count; i++)
+        rc = copy_readable(c, c->missed.ids[i], c->missed.ids[i] + 1, err);
     return rc;
 }
 
@@ -278,6 +316,24 @@ static int copy_damaged(struct copy *c, const char *record, const struct hm_err 
     return rc;
 }
 
+/* Writes the ids of the runs that no store accepts, and why the first one is refused. */
+static void write_refused(struct hm_text *out, const struct copy *c)
+{
+    enum { SHOWN_MOST = 1000 };
+    const struct id_list *refused = &c->refused;
+
+    if (refused->count == 0)
+        return;
+    hm__text_addf(out, "%zu runs left out, because a store refuses them (the first: %s: %s); ",
+                  refused->count, c->refusal.field, c->refusal.message);
+    hm__text_add(out, "their ids:");
+    for (size_t i = 0; i < refused->count && i < SHOWN_MOST; i++)
+        hm__text_addf(out, " %lld", (long long)refused->ids[i]);
+    if (refused->count > SHOWN_MOST)
+        hm__text_addf(out, " and %zu more", refused->count - SHOWN_MOST);
+    hm__text_add(out, "\n");
+}
+
 static void write_copied(struct hm_text *out, const struct copy *c)
 {
     hm__text_addf(out, "%lld runs", (long long)c->runs);
@@ -287,6 +343,7 @@ static void write_copied(struct hm_text *out, const struct copy *c)
     if (c->lost > 0)
         hm__text_addf(out, "; %lld documents cannot be read", (long long)c->lost);
     hm__text_add(out, "\n");
+    write_refused(out, c);
 }
 
 static int recover_run(const void *values, struct hm_call *call, struct hm_err *err)
@@ -309,7 +366,8 @@ static int recover_run(const void *values, struct hm_call *call, struct hm_err *
         *err = why;
     if (rc == 0)
         write_copied(&call->out, &copy);
-    hm__free(copy.missed);
+    hm__free(copy.missed.ids);
+    hm__free(copy.refused.ids);
     return rc == 0 && call->out.failed ? hm__fail_nomem(err) : rc;
 }
 

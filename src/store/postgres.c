@@ -99,8 +99,14 @@ static int postgres_fail(struct postgres *c, const PGresult *result, struct hm_e
         return HM_E_IO;
     }
     copy_message(c, message ? message : c->pq.PQerrorMessage(c->link), text, sizeof(text));
-    hm__fail(err, HM_E_IO, "PostgreSQL: %s", text);
     const char *state = result ? c->pq.PQresultErrorField(result, PG_DIAG_SQLSTATE) : NULL;
+    /*
+     * Class 22 has the errors of data, such as a text that is not UTF-8. The database works, so the
+     * code must not be HM_E_IO, after which a server tries again and reports a failure.
+     */
+    if (state && strncmp(state, "22", 2) == 0)
+        return hm__fail(err, HM_E_RANGE, "PostgreSQL: %s", text);
+    hm__fail(err, HM_E_IO, "PostgreSQL: %s", text);
     /*
      * If the disk of the database is full, the error code makes the HTTP server answer with status
      * 507.

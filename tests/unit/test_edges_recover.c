@@ -296,6 +296,45 @@ static void damaged_stores_are_copied(void **state)
     text_is(verb_with("runs check", "record", copy), &with_store, text);
 }
 
+/* Changes a store by statements of SQL. Its pages must have no checksums. */
+static void change_store(const char *sql)
+{
+    sqlite3 *db;
+
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+}
+
+/* A run that no store accepts, which an earlier version took, does not prevent a copy of the
+ * others. */
+static void refused_runs_are_left_out(void **state)
+{
+    enum { RUNS = 1200 };
+    struct hm_request *request;
+
+    (void)state;
+    remove_files(path);
+    remove_files(copy);
+    change_store("CREATE TABLE other (x)");
+    make_large_store(path, RUNS);
+    change_store("UPDATE runs SET key = CAST(x'ff' AS TEXT) WHERE id = 7");
+    text_is(verb_with("runs recover", "to", copy), &with_store,
+            "1199 runs copied; the largest id was 1200\n"
+            "1 runs left out, because a store refuses them (the first: key: is not UTF-8 at byte "
+            "1); their ids: 7\n");
+    remove_files(copy);
+    change_store("UPDATE runs SET made_at = 'now' WHERE id = 3 OR id = 1200");
+    text_is(verb_with("runs recover", "to", copy), &with_store,
+            "1197 runs copied; the largest id was 1200\n"
+            "3 runs left out, because a store refuses them (the first: made_at: 'now' is not a "
+            "time); their ids: 3 7 1200\n");
+    request = verb_with("runs show", "record", copy);
+    set(request, "id", "1197");
+    hm_reply_free(run(request, &with_store));
+    text_is(verb_with("runs check", "record", copy), &with_store, "1197 runs, no damage found\n");
+}
+
 /* ---- checksums --------------------------------------------------------------------------------
  */
 
@@ -521,6 +560,7 @@ int main(void)
         cmocka_unit_test(sound_stores_are_copied),
         cmocka_unit_test(parts_of_a_copy_do_not_overlap),
         cmocka_unit_test(damaged_stores_are_copied),
+        cmocka_unit_test(refused_runs_are_left_out),
         cmocka_unit_test(checksums_are_added),
         cmocka_unit_test(damaged_logs_are_copied),
         cmocka_unit_test(damaged_logs_need_a_right),

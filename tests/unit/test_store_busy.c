@@ -1,7 +1,8 @@
 /*
  * Tests a store whose database is busy: another program holds a lock. A request must end when its
  * budget is spent, the connection must be usable afterwards or release its locks, and a transaction
- * that could not begin must not stay open. The tests need a PostgreSQL server.
+ * that could not begin must not stay open. Errors of the data in a statement are told apart from
+ * those of the database. The tests need a PostgreSQL server.
  */
 #include "store_testing.h"
 
@@ -120,12 +121,32 @@ static void a_transaction_that_cannot_begin_ends(void **state)
     hm_store_close(store);
 }
 
+/* Errors of the data in a statement are not errors of the database, which is usable after them. */
+static void errors_of_data_are_not_those_of_the_database(void **state)
+{
+    struct hm_store *store = fresh_store();
+    const struct hm_sql_value text = hm__sql_text("a\xff"), most = hm__sql_real(1e300);
+    int64_t count = 0;
+
+    (void)state;
+    assert_refused(hm__store_number(store, "SELECT length($1)::bigint", &text, 1, &count, err),
+                   HM_E_RANGE, "PostgreSQL: invalid byte sequence");
+    assert_refused(hm__store_number(store, "SELECT ($1 * 1e300)::bigint", &most, 1, &count, err),
+                   HM_E_RANGE, "PostgreSQL: ");
+    assert_true(hm__store_is_usable(store));
+    assert_refused(hm__store_number(store, "SELECT nothing", NULL, 0, &count, err), HM_E_IO,
+                   "PostgreSQL: ");
+    assert_int_equal(count_where(store, NULL), 0);
+    hm_store_close(store);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(waiting_ends_with_the_budget),
         cmocka_unit_test(abandoned_writers_release_their_lock),
         cmocka_unit_test(a_transaction_that_cannot_begin_ends),
+        cmocka_unit_test(errors_of_data_are_not_those_of_the_database),
     };
     return cmocka_run_group_tests_name(store_server() ? "PostgreSQL" : "SQLite", tests, make_folder,
                                        remove_folder);
