@@ -109,17 +109,44 @@ static void document_drop_layout(struct hm_text *document)
     document->length = strlen(document->data);
 }
 
+/*
+ * Checks the network that the user gave for a configuration: a name in the catalog, sizes such as
+ * 784-10, a file with the settings of a transformer, or a map. `text` is the value as it was
+ * written.
+ */
+static int check_network(struct hm_reader *reader, struct hm_value *job, const char *text)
+{
+    const struct hm_value *network = hm__value_get(job, "network");
+    int rc = 0;
+
+    if (network->kind != HM_VALUE_SCALAR && network->kind != HM_VALUE_MAP) {
+        hm__fail(reader->err, HM_E_TYPE, "'%.80s' is not the name of a network", text);
+        rc = HM_E_TYPE;
+    } else if (network->kind == HM_VALUE_MAP && (*text != '{' || strchr(text, '\n'))) {
+        hm__fail(reader->err, HM_E_SYNTAX, "a network with keys must be in braces, on one line");
+        rc = HM_E_SYNTAX;
+    }
+    if (rc) {
+        hm__err_hint(reader->err, "set network=llama-3-8b, or another network");
+        hm__err_field(reader->err, "network");
+        return rc;
+    }
+    rc = hm__read_network_file(reader, job);
+    return rc ? rc : hm__check_network_name(reader, hm__value_get(job, "network"));
+}
+
 int hm__import_network(struct hm_call *call, struct hm_imported *im, struct hm_err *err)
 {
     const char *name = im->needs_network ? hm__import_given_text(im, "network") : NULL;
-    struct hm_reader reader = {.arena = call->arena, .err = err};
+    struct hm_reader reader = {.arena = call->arena, .closed = !call->context->files, .err = err};
     struct hm_value probe = {.kind = HM_VALUE_MAP, .source = im->name};
     int rc = name ? hm__call_catalog(call, &reader.catalog, err) : 0;
 
     if (rc || !name)
         return rc;
     /* The pair begins with the key, before its value. */
-    if ((rc = hm__value_override(call->arena, &probe, name - strlen("network="), err)))
+    if ((rc = hm__value_override(call->arena, &probe, name - strlen("network="), err)) ||
+        (rc = check_network(&reader, &probe, name)))
         return rc;
     if (!hm__is_large_job(&reader, &probe)) {
         hm__import_note(im, "the layout of the file is used only for transformers");
@@ -128,7 +155,10 @@ int hm__import_network(struct hm_call *call, struct hm_imported *im, struct hm_e
     const struct hm_value *usual =
         hm__value_get(hm__catalog_find(reader.catalog, HM_CATALOG_NETWORK, name), "usual");
     hm__text_add(&im->document, "network: ");
-    hm__json_text(&im->document, name);
+    if (*name == '{')
+        hm__text_add(&im->document, name);
+    else
+        hm__json_text(&im->document, name);
     hm__text_add(&im->document, "\n");
     for (size_t i = 0; usual && usual->kind == HM_VALUE_MAP && i < usual->count; i++)
         if (usual->items[i].kind == HM_VALUE_SCALAR && !document_has(&im->document, usual->keys[i]))
@@ -141,13 +171,15 @@ int hm__import_network(struct hm_call *call, struct hm_imported *im, struct hm_e
 int hm__complete_launch(struct hm_call *call, const char *title, struct hm_spec *spec,
                         const char **ret_note, struct hm_err *err)
 {
-    struct hm_reader reader = {.arena = call->arena, .err = err};
+    struct hm_reader reader = {.arena = call->arena, .closed = !call->context->files, .err = err};
     struct hm_value probe;
     struct hm_text note = {0};
     int rc = hm__call_catalog(call, &reader.catalog, err);
 
     if (rc == 0)
         rc = probe_network(call, spec, &probe, err);
+    if (rc == 0)
+        rc = hm__read_network_file(&reader, &probe);
     if (rc)
         return rc;
     const struct hm_value *network = hm__value_get(&probe, "network");

@@ -246,13 +246,27 @@ json "with a machine of the catalog too" '.machine == "h100" and .best.n <= 8' h
 mkdir -p "$work/accelerate/settings"
 printf '{"train_batch_size": 64, "bf16": {"enabled": true}, "zero_optimization": {"stage": 3}, "optimizer": {"type": "Adam"}}' >"$work/launcher.json"
 expect "a configuration lacks the network" 0 "set network=llama-3-8b" howmany import "$work/launcher.json"
-completed() { # NETWORK OPTION VALUE: the configuration with a network becomes a job that can be planned
-  howmany import "$work/launcher.json" --set network="$1" -o "$work/launched.yaml" >"$work/out" && ! grep -q missing "$work/out" &&
-    howmany plan "$work/launched.yaml" "$2" "$3" --on p4d.24xlarge --json | jq -e '.status == "ok"'
+completed() { # NETWORK OPTION…: the configuration with a network becomes a job that can be planned
+  local network=$1
+  shift
+  howmany import "$work/launcher.json" --set network="$network" -o "$work/launched.yaml" >"$work/out" && ! grep -q missing "$work/out" &&
+    howmany plan "$work/launched.yaml" "$@" --on p4d.24xlarge --json | jq -e '.status == "ok"'
 }
 check "with the given network, it becomes a complete job" completed llama-3-8b --tokens 1B
 check "which keeps its layout" grep -q '^parallel: .*zero: 3' "$work/launched.yaml"
 check "also with a network that has no layouts" completed resnet-50 --epochs 1
+check "also with a network of its own" completed '{hidden_size: 4096, num_hidden_layers: 32, num_attention_heads: 32, vocab_size: 32000}' --tokens 1B --set sequence=2048
+check "which keeps its layout, too" grep -q '^parallel: .*zero: 3' "$work/launched.yaml"
+printf '{"hidden_size": 4096, "num_hidden_layers": 32, "num_attention_heads": 32, "vocab_size": 32000}' >"$work/network.json"
+check "also with a network in a file" completed "$work/network.json" --tokens 1B --set sequence=2048
+check "whose layout is kept" grep -q '^parallel: .*zero: 3' "$work/launched.yaml"
+json "a plan with a network in a file has the layout" '.best.layout.zero == 3' howmany plan "$work/launcher.json" --set network="$work/network.json" --tokens 1B --set sequence=2048 --on p4d.24xlarge --json
+expect "a network that does not exist is an error" 2 "network: no network 'nosuch' in the catalog" howmany import "$work/launcher.json" --set network=nosuch -o "$work/refused.yaml"
+expect "with the name that is meant" 2 "did you mean resnet-50?" howmany import "$work/launcher.json" --set network=resnet50 -o "$work/refused.yaml"
+expect "an empty network is an error" 2 "network: '' is not the name of a network" howmany import "$work/launcher.json" --set network= -o "$work/refused.yaml"
+expect "a list is no network" 2 "is not the name of a network" howmany import "$work/launcher.json" --set 'network=[resnet-50]' -o "$work/refused.yaml"
+expect "keys of a network are in braces" 2 "must be in braces, on one line" howmany import "$work/launcher.json" --set 'network=name: resnet-50' -o "$work/refused.yaml"
+check "no job is written for them" test ! -e "$work/refused.yaml"
 printf 'distributed_type: DEEPSPEED\nnum_machines: 2\nnum_processes: 16\ndeepspeed_config:\n  deepspeed_config_file: settings/ds.json\n' >"$work/accelerate/launch.yaml"
 expect "a missing file of DeepSpeed's settings is named" 0 "another file, which was not found: settings/ds.json" howmany import "$work/accelerate/launch.yaml"
 printf '{"train_micro_batch_size_per_gpu": 2, "gradient_accumulation_steps": 4, "zero_optimization": {"stage": 3}}' >"$work/accelerate/settings/ds.json"
