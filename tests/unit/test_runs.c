@@ -305,6 +305,34 @@ static void test_large_counts(void **state)
     hm_runs_free(parse("n,seconds\n9007199254740991,1\n"));
 }
 
+/* The number of nodes follows from n and workers_per_node, of which the last node may have fewer.
+ */
+static void test_contradicting_nodes(void **state)
+{
+    static const char *const rows[] = {"4,2,8", "17,2,8", "8,2,8", "1,2,1", "3,1,2.5"};
+    static const char *const messages[] = {
+        "4 workers do not fill 2 nodes with 8 workers_per_node",
+        "17 workers do not fill 2 nodes with 8 workers_per_node",
+        "8 workers do not fill 2 nodes with 8 workers_per_node",
+        "1 workers do not fill 2 nodes with 1 workers_per_node",
+        "3 workers do not fill 1 nodes with 2.5 workers_per_node"};
+    char text[200];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct hm_runs *runs = NULL;
+        struct hm_err err = {0};
+        snprintf(text, sizeof(text), "%s,nodes,workers_per_node,seconds\n8,1,8,1\n%s,2\n",
+                 i % 2 ? "num_gpus" : "n", rows[i]);
+        assert_int_equal(hm_runs_parse(text, strlen(text), "t.csv", &runs, &err), HM_E_CONFLICT);
+        assert_string_equal(err.message, messages[i]);
+        assert_string_equal(err.field, "n");
+        assert_int_equal(err.line, 3);
+    }
+    hm_runs_free(parse("n,nodes,workers_per_node,seconds\n1,1,8,1\n16,2,8,1\n9,2,8,1\n"
+                       "12,,8,1\n12,4,,1\n"));
+}
+
 /* Zeros before a number stay in a column of another name, in whichever order the rows are. */
 static void test_leading_zeros(void **state)
 {
@@ -525,6 +553,7 @@ int main(void)
         cmocka_unit_test(test_long_identifiers),
         cmocka_unit_test(test_spellings_of_long_numbers),
         cmocka_unit_test(test_large_counts),
+        cmocka_unit_test(test_contradicting_nodes),
         cmocka_unit_test(test_leading_zeros),
         cmocka_unit_test(test_many_rows),
         cmocka_unit_test(test_where),

@@ -310,6 +310,32 @@ static int workers_derive(struct hm_runs *runs, struct hm_err *err)
     return 0;
 }
 
+/*
+ * Fails if n, nodes and workers_per_node of a run contradict each other: n workers fill nodes of
+ * workers_per_node each, and only the last of these nodes may have fewer. A run on a part of one
+ * node has a larger workers_per_node than n.
+ */
+static int nodes_check(const struct hm_runs *runs, struct hm_err *err)
+{
+    const double *n = values_of(runs, "n"), *nodes = values_of(runs, "nodes");
+    const double *each = values_of(runs, "workers_per_node");
+
+    for (size_t i = 0; n && nodes && each && i < runs->count; i++) {
+        /* Comparisons with an empty cell, which is NaN, are false. */
+        if (!(n[i] > nodes[i] * each[i]) && !(n[i] <= (nodes[i] - 1) * each[i]))
+            continue;
+        hm__fail(err, HM_E_CONFLICT,
+                 "%.15g workers do not fill %.15g nodes with %.15g workers_per_node", n[i],
+                 nodes[i], each[i]);
+        hm__err_hint(err, "workers_per_node counts the workers of the run in each node; only the "
+                          "last node may have fewer");
+        hm__err_field(err, "n");
+        hm__err_at(err, runs->source, hm__runs_line(runs, i));
+        return HM_E_CONFLICT;
+    }
+    return 0;
+}
+
 static int check_columns(const struct hm_runs *runs, struct hm_err *err)
 {
     struct time_columns c = columns_find(runs);
@@ -337,6 +363,8 @@ int hm__run_seconds(struct hm_runs *runs, struct hm_err *err)
     struct hm_column *have = NULL;
     int rc = workers_derive(runs, err);
 
+    if (rc == 0)
+        rc = nodes_check(runs, err);
     if (rc == 0)
         rc = check_columns(runs, err);
     if (rc == 0)
