@@ -281,8 +281,15 @@ static int copy_missed(struct copy *c, struct hm_err *err)
     return rc;
 }
 
+static int fail_same(struct hm_err *err)
+{
+    return hm__request_fail(err, "to", HM_E_CONFLICT, "this is the store that is copied");
+}
+
 static int copy_store(struct copy *c, struct hm_err *err)
 {
+    if (hm__store_is_same(c->store->label, c->to))
+        return fail_same(err);
     int rc = c->again ? copy_missed(c, err) : copy_runs(c, err);
 
     return rc ? rc : copy_documents(c, err);
@@ -354,8 +361,9 @@ static int recover_run(const void *values, struct hm_call *call, struct hm_err *
 
     if (!r->to)
         return hm__request_fail(err, "to", HM_E_MISSING, "no store for the copy is given");
-    if (r->record && strcmp(r->to, r->record) == 0)
-        return hm__request_fail(err, "to", HM_E_CONFLICT, "this is the store that is copied");
+    /* The label of a store on a server lacks a part of its address. */
+    if (r->record && hm__store_is_same(r->to, r->record))
+        return fail_same(err);
     int rc = hm__call_store_read(call, r->record, &copy.store, &why);
     if (rc == HM_E_IO && strcmp(why.field, HM_STORE_LOG) == 0)
         rc = copy_damaged(&copy, r->record, &why, err);

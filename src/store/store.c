@@ -2,6 +2,7 @@
 #include "store.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
 #include "checks.h"
 #include "err.h"
@@ -17,6 +18,24 @@ static const struct hm_sql *database_of(const char *where)
     return is_address(where) ? &hm__postgres : &hm__sqlite;
 }
 
+/*
+ * Fails for the names that SQLite does not take for the path of a file: a database in memory would
+ * lose all runs when it is closed, and each connection would have its own; a URI has options.
+ */
+static int check_path(const char *where, struct hm_err *err)
+{
+    const bool memory = strcmp(where, ":memory:") == 0;
+
+    if (is_address(where) || (!memory && strncmp(where, "file:", 5) != 0))
+        return 0;
+    hm__fail(err, HM_E_NAME,
+             memory ? "a store in memory would lose its runs"
+                    : "a store is named by a path or a PostgreSQL address, not by a URI");
+    hm__err_hint(err, "name a file, or postgresql://user@host/name");
+    hm__err_at(err, where, 0);
+    return HM_E_NAME;
+}
+
 enum open_mode { OPEN_NORMAL, OPEN_DAMAGED, OPEN_BEFORE_DAMAGE };
 
 static int open_connection(struct hm_store *store, const char *where, enum open_mode mode,
@@ -28,6 +47,9 @@ static int open_connection(struct hm_store *store, const char *where, enum open_
         hm__err_hint(err, "name a file, or postgresql://user@host/name");
         return HM_E_MISSING;
     }
+    int bad = check_path(where, err);
+    if (bad)
+        return bad;
     store->sql = database_of(where);
     if (mode == OPEN_NORMAL)
         return store->sql->open(where, &store->connection, &store->label, err);
@@ -58,6 +80,16 @@ bool hm__store_exists(const char *where)
     const struct hm_sql *sql = database_of(where);
 
     return !sql->exists || sql->exists(where);
+}
+
+bool hm__store_is_same(const char *one, const char *two)
+{
+    struct stat a, b;
+
+    if (strcmp(one, two) == 0)
+        return true;
+    return !is_address(one) && !is_address(two) && stat(one, &a) == 0 && stat(two, &b) == 0 &&
+           a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
 int hm_store_open(const char *where, struct hm_store **ret_store, struct hm_err *err)

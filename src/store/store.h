@@ -45,6 +45,11 @@ int hm__store_open_damaged(const char *where, bool before, struct hm_store **ret
  * database server, and in a build without the database.
  */
 bool hm__store_exists(const char *where);
+/*
+ * Returns whether two addresses are equal or, for files, lead to the same file, such as through a
+ * link or another spelling of the path.
+ */
+bool hm__store_is_same(const char *one, const char *two);
 
 /* Migrates the schema to HM_STORE_VERSION. */
 int hm__store_migrate(struct hm_store *store, struct hm_err *err);

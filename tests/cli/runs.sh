@@ -127,6 +127,16 @@ expect "a sound store has no damage" 0 "no damage found" howmany runs check --re
 howmany runs list --limit 2000 --json --record "$work/piped.db" >"$work/before"
 howmany runs recover "$work/copy.db" --record "$work/piped.db" >/dev/null
 check "all runs of a sound store can be recovered" test "$(jq '.runs | length' "$work/before")" = "$(howmany runs list --limit 2000 --json --record "$work/copy.db" | jq '.runs | length')"
+ln "$work/piped.db" "$work/linked.db"
+expect "a link to the store is no copy" 2 "this is the store that is copied" howmany runs recover "$work/linked.db" --record "$work/piped.db"
+expect "nor is another spelling of its name" 2 "this is the store that is copied" howmany runs recover "$work/./piped.db" --record "$work/piped.db"
+rm "$work/linked.db"
+for name in :memory: file::memory: ""; do
+  expect "a store with the name '$name' is refused" 2 "howmany: " howmany runs add n=1 seconds=1 --record "$name"
+  expect "and not served" 2 "howmany: " timeout 60 howmany serve --listen 127.0.0.1:0 --record "$name"
+done
+expect "a store in memory is refused" 2 "a store in memory would lose its runs" howmany runs add n=1 seconds=1 --record :memory:
+expect "an empty name is not the user's own store" 2 "the name of the store is empty" howmany runs add n=1 seconds=1 --record ""
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
   mkdir "$work/shut"
   howmany runs import "$work/piped.csv" --record "$work/shut/a.db" >/dev/null

@@ -471,6 +471,34 @@ static void damaged_logs_need_a_right(void **state)
                     "its write-ahead log is damaged", "");
 }
 
+/* Another name of the store that is copied is refused, also if the store is damaged. */
+static void other_names_of_a_store_are_refused(void **state)
+{
+    char spelled[100];
+    const char *const names[] = {path, spelled, copy, small};
+
+    (void)state;
+    remove_files(copy);
+    remove_files(small);
+    snprintf(spelled, sizeof(spelled), "%s/./runs.db", folder);
+    for (int damaged = 0; damaged < 2; damaged++) {
+        make_crashed_store();
+        if (damaged)
+            change_log(2000);
+        assert_int_equal(link(path, copy), 0);
+        assert_int_equal(symlink("runs.db", small), 0);
+        for (size_t i = 0; i < 8; i++) {
+            struct hm_request *request = verb_with("runs recover", "to", names[i % 4]);
+            if (i < 4) /* Otherwise, the store is the default one. */
+                set(request, "record", path);
+            run_fails(request, &with_store, HM_E_CONFLICT, "to",
+                      "this is the store that is copied");
+        }
+        remove_files(copy);
+        remove_files(small);
+    }
+}
+
 /* ---- missing memory -------------------------------------------------------------------------- */
 
 /* A request to the small store: a document and up to three fields. */
@@ -564,6 +592,7 @@ int main(void)
         cmocka_unit_test(checksums_are_added),
         cmocka_unit_test(damaged_logs_are_copied),
         cmocka_unit_test(damaged_logs_need_a_right),
+        cmocka_unit_test(other_names_of_a_store_are_refused),
         cmocka_unit_test(store_verbs_may_lack_memory),
     };
 

@@ -62,6 +62,31 @@ static void a_part_that_is_missing_is_named(void **state)
     hm_store_page_free(NULL);
 }
 
+/* Names that SQLite takes for something else than the path of a file are refused. */
+static void names_are_paths(void **state)
+{
+    static const struct {
+        const char *where;
+        int code;
+        const char *message;
+    } cases[] = {
+        {":memory:", HM_E_NAME, "a store in memory would lose its runs"},
+        {"file::memory:", HM_E_NAME, "not by a URI"},
+        {"file:runs.db?mode=memory", HM_E_NAME, "not by a URI"},
+        {"", HM_E_MISSING, "no store is given"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct hm_store *store = NULL;
+        struct hm_err err = {0};
+        assert_int_equal(hm_store_open(cases[i].where, &store, &err), cases[i].code);
+        assert_non_null(strstr(err.message, cases[i].message));
+        assert_true(err.hint[0] != '\0');
+        assert_null(store);
+    }
+}
+
 /* A connection that another client ends is reported as broken; this test needs a server. */
 static void a_broken_connection_is_reported(void **state)
 {
@@ -89,9 +114,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(passwords_are_not_shown),
         cmocka_unit_test(a_part_that_is_missing_is_named),
+        cmocka_unit_test(names_are_paths),
         /* The following tests are for PostgreSQL only. */
         cmocka_unit_test(a_broken_connection_is_reported),
     };
-    return _cmocka_run_group_tests("open", tests, store_server() ? 3 : 2, make_folder,
+    return _cmocka_run_group_tests("open", tests, store_server() ? 4 : 3, make_folder,
                                    remove_folder);
 }

@@ -15,6 +15,11 @@ const char *cli_store_find(const char *record, char path[CLI_STORE_ROOM], struct
     const char *data = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
     int length = -1;
 
+    if (record && !*record) { /* A variable of a script may be empty by mistake. */
+        hm__fail(err, HM_E_MISSING, "the name of the store is empty");
+        hm__err_hint(err, "give a file or postgresql://user@host/name, or leave out --record");
+        return NULL;
+    }
     if (named && *named)
         return named;
     if (data && data[0] == '/')
