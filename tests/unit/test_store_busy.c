@@ -1,8 +1,8 @@
 /*
  * Tests a store whose database is busy: another program holds a lock. A request must end when its
  * budget is spent, the connection must be usable afterwards or release its locks, and a transaction
- * that could not begin must not stay open. Errors of the data in a statement are told apart from
- * those of the database. The tests need a PostgreSQL server.
+ * that could not begin must not stay open. Errors of the data in a statement differ from those of
+ * the database. The tests need a PostgreSQL server.
  */
 #include "store_testing.h"
 
