@@ -253,6 +253,9 @@ struct row_batch {
     } * texts;
     struct hm_stored *runs;
     size_t count, room;
+    /* Texts of numbers in columns that are texts in the store: `number_columns` for each run. */
+    char (*numbers)[HM_RUN_DIGITS];
+    size_t number_columns;
 };
 
 /*
@@ -342,14 +345,23 @@ static int check_labels(const struct row_batch *b, size_t row, struct hm_err *er
 /* Copies the values of a row to a run. Values that check_labels refuses are left out. */
 static void read_row(const struct row_batch *b, size_t row, struct hm_stored *run)
 {
+    char(*number)[HM_RUN_DIGITS] = b->numbers + b->count * b->number_columns;
     int unused;
 
     for (size_t c = 0; c < b->table->column_count; c++) {
         const struct hm_column *column = &b->table->columns[c];
         const struct hm_store_column *own = b->own[c];
-        if (own && own->kind == HM_STORE_TEXT && column->labels)
+        if (!own || (!column->labels && !column->values))
+            continue;
+        if (own->kind == HM_STORE_TEXT && column->labels)
             *hm__stored_text(own, run) = column->labels[row];
-        else if (own && own->kind == HM_STORE_NUMBER)
+        else if (own->kind == HM_STORE_TEXT) {
+            if (isfinite(column->values[row])) {
+                hm__run_print(column->values[row], *number);
+                *hm__stored_text(own, run) = *number;
+            }
+            number++;
+        } else if (own->kind == HM_STORE_NUMBER)
             *hm__stored_number(own, run) = column->values
                                                ? column->values[row]
                                                : read_label(own, column->labels[row], &unused);
@@ -376,10 +388,15 @@ static int batch_init(struct row_batch *b, const struct hm_runs *table, const ch
     b->runs = hm__calloc(b->room, sizeof(*b->runs));
     b->own = hm__calloc(table->column_count + 1, sizeof(*b->own));
     b->others = hm__calloc(table->column_count + 1, sizeof(*b->others));
-    for (size_t c = 0; b->own && c < table->column_count; c++)
+    for (size_t c = 0; b->own && c < table->column_count; c++) {
         b->own[c] = find_column(table->columns[c].name);
-    return b->texts && b->runs && b->own && b->others ? seen_init(&b->seen, table->count, err)
-                                                      : hm__fail_nomem(err);
+        b->number_columns +=
+            b->own[c] && b->own[c]->kind == HM_STORE_TEXT && table->columns[c].values;
+    }
+    b->numbers = hm__calloc(b->room * b->number_columns + 1, sizeof(*b->numbers));
+    return b->texts && b->runs && b->own && b->others && b->numbers
+               ? seen_init(&b->seen, table->count, err)
+               : hm__fail_nomem(err);
 }
 
 static void batch_release(struct row_batch *b)
@@ -389,6 +406,7 @@ static void batch_release(struct row_batch *b)
     hm__free(b->others);
     hm__free(b->texts);
     hm__free(b->runs);
+    hm__free(b->numbers);
 }
 
 /* Appends a row of the table to the batch. The key of the run is NULL if the row has none. */

@@ -79,6 +79,8 @@ suite() { # STORE NAME: everything that is the same for both
   expect "$kind: an invalid n is refused" 2 "howmany: " howmany runs add n=0 seconds=1
   expect "$kind: a seed that would be lost is refused" 2 "'9007199254740993' is too large, or has too many digits" howmany runs add n=1 seconds=1 seed=9007199254740993
   expect "$kind: a table in which one would be lost, with its line" 2 "seeds.csv:4: seed: run 3: '9007199254740993'" sh -c "printf 'n,seconds,seed\n1,1,1\n1,1,2\n1,1,9007199254740993\n' >$work/seeds.csv; howmany runs import $work/seeds.csv"
+  expect "$kind: a text that looks like a number" 0 "added" howmany runs add n=1 seconds=1 job=42 version=1.10
+  json "$kind: is stored as it is written" '.runs | length == 1 and .[0].version == "1.10"' howmany runs list --where job=42 --json
   expect "$kind: quotes in a value are not SQL" 0 "no runs" howmany runs list --where "machine=x' OR '1'='1"
 }
 

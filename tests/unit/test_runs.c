@@ -272,16 +272,16 @@ static void test_spellings_of_long_numbers(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof(labels) / sizeof(labels[0]); i++) {
-        snprintf(text, sizeof(text), "n,seconds,job\n1,1,%s\n", labels[i]);
+        snprintf(text, sizeof(text), "n,seconds,task\n1,1,%s\n", labels[i]);
         struct hm_runs *runs = parse(text);
-        assert_non_null(hm_runs_column(runs, "job")->labels);
-        assert_string_equal(hm_runs_column(runs, "job")->labels[0], labels[i]);
+        assert_non_null(hm_runs_column(runs, "task")->labels);
+        assert_string_equal(hm_runs_column(runs, "task")->labels[0], labels[i]);
         hm_runs_free(runs);
     }
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
-        snprintf(text, sizeof(text), "n,seconds,job\n1,1,%s\n", numbers[i]);
+        snprintf(text, sizeof(text), "n,seconds,task\n1,1,%s\n", numbers[i]);
         struct hm_runs *runs = parse(text);
-        assert_near(at(runs, "job", 0), strtod(numbers[i], NULL), 0);
+        assert_near(at(runs, "task", 0), strtod(numbers[i], NULL), 0);
         hm_runs_free(runs);
     }
 }

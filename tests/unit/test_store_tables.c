@@ -212,6 +212,29 @@ static void numbers_among_labels_are_stored(void **state)
     hm_store_close(store);
 }
 
+/* Numbers in columns that are texts in the store are stored as they are written. */
+static void texts_that_look_like_numbers_are_stored(void **state)
+{
+    static const char *const where[] = {"job=42",       "version=1.10",    "version=1.1",
+                                        "host=007",     "key=7",           "data=0.125",
+                                        "algorithm=12", "data=10000000000"};
+    struct hm_store *store = fresh_store();
+
+    (void)state;
+    assert_done(add_csv(store,
+                        "n,seconds,job,version,host,key,data,algorithm\n"
+                        "1,1,42,1.10,007,7,0.125,12\n1,1,43,1.1,7,8,1e10,13\n"
+                        "1,1,,,,,,\n",
+                        NULL, err));
+    for (size_t i = 0; i < sizeof(where) / sizeof(where[0]); i++)
+        if (count_where(store, where[i]) != 1)
+            fail_msg("%s: %lld", where[i], (long long)count_where(store, where[i]));
+    assert_done(add_csv(store, "n,seconds,problem\n1,1,1\n", NULL, err));
+    assert_done(add_csv(store, "n,seconds,problem\n1,1,2\n", NULL, err));
+    assert_int_equal(count_where(store, NULL), 5);
+    hm_store_close(store);
+}
+
 static void keys_are_utf8(void **state)
 {
     struct hm_store *store = fresh_store();
@@ -442,6 +465,7 @@ int main(void)
         cmocka_unit_test(odd_runs_do_no_harm),
         cmocka_unit_test(numbers_of_the_store_are_kept_or_refused),
         cmocka_unit_test(numbers_among_labels_are_stored),
+        cmocka_unit_test(texts_that_look_like_numbers_are_stored),
         cmocka_unit_test(keys_are_utf8),
         cmocka_unit_test(traces_keep_their_staleness),
         cmocka_unit_test(traces_are_the_same_as_from_a_file),

@@ -133,21 +133,6 @@ static int ensure_values(struct run_table *t, struct run_column *c)
     return c->values ? 0 : hm__fail_nomem(t->err);
 }
 
-/* Writes a number with as many digits as are needed to read the same number again. */
-static const char *print_number(struct run_table *t, double value)
-{
-    char text[40];
-    double again = NAN;
-
-    if (fabs(value) <= 0x1p53 && value == floor(value))
-        return hm__arena_printf(t->arena, "%.0f", value);
-    for (int digits = 15; digits <= 17 && again != value; digits++) {
-        snprintf(text, sizeof(text), "%.*g", digits, value);
-        hm__run_bare_number(text, &again);
-    }
-    return hm__arena_strdup(t->arena, text);
-}
-
 /* Converts a column of numbers to labels: the numbers read so far become strings again. */
 static int convert_to_labels(struct run_table *t, struct run_column *c)
 {
@@ -156,7 +141,9 @@ static int convert_to_labels(struct run_table *t, struct run_column *c)
     for (size_t i = 0; c->values && i < t->count; i++) {
         if (isnan(c->values[i]))
             continue;
-        c->labels[i] = print_number(t, c->values[i]);
+        char text[HM_RUN_DIGITS];
+        hm__run_print(c->values[i], text);
+        c->labels[i] = hm__arena_strdup(t->arena, text);
         if (!c->labels[i])
             return hm__fail_nomem(t->err);
     }

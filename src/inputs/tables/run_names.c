@@ -42,6 +42,14 @@ static const struct hm_known_column columns[] = {
     {"loss", {0}, -INFINITY, false, false, false},
     {"machine", {0}, 0, false, true, false},
     {"status", {0}, 0, false, true, false},
+    {"key", {0}, 0, false, true, false},
+    {"made_at", {0}, 0, false, true, false},
+    {"algorithm", {0}, 0, false, true, false},
+    {"problem", {0}, 0, false, true, false},
+    {"job", {0}, 0, false, true, false},
+    {"scheme", {0}, 0, false, true, false},
+    {"host", {0}, 0, false, true, false},
+    {"version", {0}, 0, false, true, false},
 };
 /* clang-format on */
 

@@ -86,6 +86,20 @@ bool hm__run_number(const char *text, double *ret_value, bool *ret_has_unit, str
            hm__quantity_read(text, ret_value, ret_dim, ret_has_unit, &ignored) == 0;
 }
 
+void hm__run_print(double value, char text[HM_RUN_DIGITS])
+{
+    double again = NAN;
+
+    if (fabs(value) <= 0x1p53 && value == floor(value)) {
+        snprintf(text, HM_RUN_DIGITS, "%.0f", value);
+        return;
+    }
+    for (int digits = 15; digits <= 17 && again != value; digits++) {
+        snprintf(text, HM_RUN_DIGITS, "%.*g", digits, value);
+        hm__run_bare_number(text, &again);
+    }
+}
+
 static bool is_blank(char c)
 {
     return c == ' ' || c == '\t';

@@ -23,6 +23,10 @@ bool hm__run_is_exact(const char *text, double value);
  * unit. */
 bool hm__run_number(const char *text, double *ret_value, bool *ret_has_unit,
                     struct hm_dim *ret_dim);
+enum { HM_RUN_DIGITS = 40 }; /* Number of bytes for the text of a number. */
+
+/* Writes a number with as many digits as are needed to read the same number again. */
+void hm__run_print(double value, char text[HM_RUN_DIGITS]);
 /* Removes white space from both ends of a string, in place. */
 char *hm__run_trim(char *text);
 
