@@ -1,11 +1,14 @@
 /*
  * Tests that requests which take long, and do not look whether they should end, do not keep other
- * requests from being answered.
+ * requests from being answered, and that threads keep their priority.
  */
 #include <arpa/inet.h>
+#include <dirent.h>
 #include <semaphore.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -173,6 +176,10 @@ static void serve_work(void *context, const struct http_request *request,
     (void)context;
     if (strcmp(request->path, "/stuck") == 0)
         wait_for_release();
+    while (strcmp(request->path, "/asks") == 0 && sem_trywait(&release) != 0) {
+        request->is_over(request->is_over_data);
+        usleep(1000);
+    }
     *response =
         (struct http_response){.status = 200, .type = "text/plain", .body = "ok", .length = 2};
 }
@@ -224,32 +231,33 @@ static void expect_ok(int client)
     close(client);
 }
 
+static const struct http_handler pool_handler = {.quick = serve_quick,
+                                                 .admit = serve_admit,
+                                                 .work = serve_work,
+                                                 .refuse = serve_refuse,
+                                                 .done = serve_done,
+                                                 .closed = serve_closed};
+static const struct http_settings pool_settings = {.host = "127.0.0.1",
+                                                   .threads = 1,
+                                                   .workers = 2,
+                                                   .slow = 4,
+                                                   .waiters = 1,
+                                                   .queue = 16,
+                                                   .body_limit = 1024,
+                                                   .held_bytes = 1 << 20,
+                                                   .connections = 64,
+                                                   .address_connections = 64,
+                                                   .header_s = 60,
+                                                   .body_s = 60,
+                                                   .idle_s = 60};
+
 static void test_stuck_requests_do_not_block_the_server(void **state)
 {
-    const struct http_handler handler = {.quick = serve_quick,
-                                         .admit = serve_admit,
-                                         .work = serve_work,
-                                         .refuse = serve_refuse,
-                                         .done = serve_done,
-                                         .closed = serve_closed};
-    const struct http_settings settings = {.host = "127.0.0.1",
-                                           .threads = 1,
-                                           .workers = 2,
-                                           .slow = 4,
-                                           .waiters = 1,
-                                           .queue = 16,
-                                           .body_limit = 1024,
-                                           .held_bytes = 1 << 20,
-                                           .connections = 64,
-                                           .address_connections = 64,
-                                           .header_s = 60,
-                                           .body_s = 60,
-                                           .idle_s = 60};
     struct http_server *server;
     int stuck[4];
 
     (void)state;
-    assert_int_equal(http_start(&settings, &handler, &server, NULL), 0);
+    assert_int_equal(http_start(&pool_settings, &pool_handler, &server, NULL), 0);
     for (int i = 0; i < 4; i++)
         stuck[i] = send_request(server, "/stuck");
     for (int i = 0; i < 3; i++)
@@ -258,6 +266,53 @@ static void test_stuck_requests_do_not_block_the_server(void **state)
         sem_post(&release);
     for (int i = 0; i < 4; i++)
         expect_ok(stuck[i]);
+    assert_true(http_drain(server, 60));
+    http_stop(server);
+}
+
+/* Returns the number of threads of this process that have another priority than the process. */
+static int count_other_priorities(void)
+{
+    DIR *threads = opendir("/proc/self/task");
+    int own = getpriority(PRIO_PROCESS, (id_t)getpid()), others = 0;
+
+    assert_non_null(threads);
+    for (const struct dirent *at; (at = readdir(threads));)
+        if (at->d_name[0] != '.')
+            others += getpriority(PRIO_PROCESS, (id_t)strtol(at->d_name, NULL, 10)) != own;
+    closedir(threads);
+    return others;
+}
+
+/*
+ * Requests that take long run with a lower priority, also one that often asks whether it should
+ * end, while others take long. The threads that replace theirs have the priority of the process,
+ * and keep it when the long requests have ended.
+ */
+static void test_idle_threads_have_the_priority_of_the_process(void **state)
+{
+    struct http_server *server;
+    int long_ones[4];
+
+    (void)state;
+    if (getpriority(PRIO_PROCESS, (id_t)getpid()) == 19)
+        skip(); /* There is no lower priority. */
+    assert_int_equal(http_start(&pool_settings, &pool_handler, &server, NULL), 0);
+    for (int round = 0; round < 4; round++) {
+        for (int i = 0; i < 4; i++) {
+            long_ones[i] = send_request(server, i == 0 ? "/asks" : "/stuck");
+            for (int k = 0; k < 6000 && count_other_priorities() <= i; k++)
+                usleep(10000);
+            assert_int_equal(count_other_priorities(), i + 1);
+        }
+        for (int i = 0; i < 4; i++)
+            sem_post(&release);
+        for (int i = 0; i < 4; i++)
+            expect_ok(long_ones[i]);
+        for (int k = 0; k < 2000 && count_other_priorities() > 0; k++)
+            usleep(10000);
+        assert_int_equal(count_other_priorities(), 0);
+    }
     assert_true(http_drain(server, 60));
     http_stop(server);
 }
@@ -271,6 +326,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_replaced_thread_makes_room_for_the_next, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_stuck_requests_do_not_block_the_server, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_idle_threads_have_the_priority_of_the_process, set_up,
                                         tear_down),
     };
 

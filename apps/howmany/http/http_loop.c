@@ -19,10 +19,12 @@
 #include "http_address.h"
 
 enum {
-    EVENTS = 64,      /* Largest number of events that one iteration of the loop handles. */
-    ACCEPTS = 64,     /* Largest number of connections that are accepted in one iteration. */
-    READ = 32768,     /* Largest number of bytes that are read from a socket in one iteration. */
-    CHECK_MS = 200,   /* Milliseconds between two checks of timeouts. */
+    EVENTS = 64,    /* Largest number of events that one iteration of the loop handles. */
+    ACCEPTS = 64,   /* Largest number of connections that are accepted in one iteration. */
+    READ = 32768,   /* Largest number of bytes that are read from a socket in one iteration. */
+    CHECK_MS = 200, /* Milliseconds between two checks of timeouts. */
+    /* The same while a thread works on a request of the loop, which may take too long. */
+    CHECK_WORK_MS = 50,
     KEPT_FIRST = 512, /* Initial size in bytes of the buffer for an incomplete head. */
 };
 
@@ -43,7 +45,7 @@ struct http_loop {
     atomic_bool ending;
     atomic_bool evict;     /* Set to true by another loop to make this loop close a connection. */
     atomic_size_t waiting; /* Number of connections of this loop that wait for their clients. */
-    double now, next_check;
+    double now, checked;   /* Times of the current iteration and of the last check, in seconds. */
     struct peer_list phases[HTTP_PHASES];
     /* List of connections that must be read again in the next iteration. */
     struct http_peer *ready;
@@ -521,13 +523,19 @@ static void accept_some(struct http_loop *l)
     }
 }
 
+/* Returns the time between two checks in milliseconds. */
+static int check_interval(const struct http_loop *l)
+{
+    return l->phases[HTTP_PHASE_WORK].first ? CHECK_WORK_MS : CHECK_MS;
+}
+
 static void close_late(struct http_loop *l)
 {
     struct http_loop_shared *s = l->shared;
 
-    if (l->now < l->next_check)
+    if (l->now < l->checked + 1e-3 * check_interval(l))
         return;
-    l->next_check = l->now + 1e-3 * CHECK_MS;
+    l->checked = l->now;
     s->user.checked(s->user.context);
     for (int phase = 0; phase < HTTP_PHASES; phase++)
         for (struct http_peer *p = l->phases[phase].first, *next; p; p = next) {
@@ -573,7 +581,7 @@ static void *loop_run(void *context)
     struct epoll_event events[EVENTS];
 
     while (!atomic_load(&l->ending)) {
-        int count = epoll_wait(l->epoll, events, EVENTS, l->ready ? 0 : CHECK_MS);
+        int count = epoll_wait(l->epoll, events, EVENTS, l->ready ? 0 : check_interval(l));
         l->now = http_now();
         for (int i = 0; i < count; i++)
             handle_event(l, &events[i]);

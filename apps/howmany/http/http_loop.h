@@ -63,7 +63,7 @@ struct http_loop_user {
     void (*closed)(void *context, struct http_peer *peer);
     /* Called after a connection was refused, or closed before its request was complete. */
     void (*refused)(void *context, const char *address, enum http_refusal refusal);
-    void (*checked)(void *context); /* Called several times in a second. */
+    void (*checked)(void *context); /* Called every 50 ms during requests, else every 200 ms. */
 };
 
 /* State that is shared by all loops of a server. */

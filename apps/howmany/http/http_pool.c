@@ -3,7 +3,8 @@
  * are started when a task finds no idle thread, up to the limit, and then stay. If a task takes a
  * long time, http_pool_watch starts another thread as a replacement for its thread, which continues
  * with a lower priority and ends with the task. The thread is not used again, because a process
- * without privileges cannot raise a priority.
+ * without privileges cannot raise a priority. A new thread has the priority of the thread that
+ * starts it, so the tasks themselves start no threads.
  */
 #include "http_pool.h"
 

@@ -37,8 +37,8 @@ struct http_pool *http_pool_new(const struct http_pool_size *size, http_pool_run
  * Looks for tasks that have been running for a long time: each continues with a lower priority, in
  * addition to `quick` others, or must end (`unwanted`) if too many such tasks are running. Tasks
  * that have hardly computed, because the machine is busy or they wait, may take ten times as long
- * before they must end. Any thread may call this function, also a task; a task that takes long need
- * not.
+ * before they must end. Only threads with the priority of the process may call this function, so
+ * that the threads that it starts have this priority; a task must not call it.
  */
 void http_pool_watch(struct http_pool *pool);
 /*

@@ -65,8 +65,6 @@ struct exchange {
     bool close;    /* True if the connection is closed after this exchange. */
     bool unread;   /* True if the client may still be sending when the connection is closed. */
     struct http_pool *pool; /* Pool whose thread works on the request; NULL if there is none. */
-    double watch_s; /* Time after which the pool must be asked whether the request may continue, in
-                       seconds. */
     const atomic_bool *unwanted; /* True if the request takes a long time and should end, because
                                     too many long requests are running. */
     bool crowded;                /* True if work on the request was stopped for this reason. */
@@ -231,16 +229,14 @@ static const struct http_verdict too_many_long = {
 static bool exchange_is_over(void *data)
 {
     struct exchange *x = data;
-    double now = http_now();
 
-    if (now - x->started_s > LONG_S && atomic_load_explicit(&x->peer->gone, memory_order_relaxed))
+    if (http_now() - x->started_s > LONG_S &&
+        atomic_load_explicit(&x->peer->gone, memory_order_relaxed))
         return true;
     if (x->pool != x->server->work)
         return false;
-    if (now > x->watch_s) { /* The event loops watch the pool, too, but less often. */
-        http_pool_watch(x->pool);
-        x->watch_s = now + LONG_S;
-    }
+    /* The event loops watch the pool. A task must not, because threads that it starts would have
+     * its priority, which may be lower than that of the process. */
     x->crowded = x->crowded || atomic_load_explicit(x->unwanted, memory_order_relaxed);
     return x->crowded;
 }
@@ -251,7 +247,6 @@ static void run_exchange(void **tasks, size_t count, const atomic_bool *unwanted
     struct http_handler *h = &x->server->handler;
 
     (void)count; /* Threads that run this function take one task at a time. */
-    x->watch_s = http_now() + LONG_S;
     x->unwanted = unwanted;
     h->work(h->context, &x->request, &x->response);
     if (x->crowded) {
