@@ -86,6 +86,26 @@ static void copy_message(const struct postgres *c, const char *message, char *te
     text[used] = '\0';
 }
 
+/* Returns the field of an error after which the store can still be read, else NULL. */
+static const char *refusal_field(const char *state)
+{
+    static const struct {
+        const char *state, *field;
+    } known[] = {
+        {"53100", HM_STORE_DISK},      /* The disk is full. */
+        {"25006", HM_STORE_READ_ONLY}, /* The transaction is read-only. */
+        {"42501", HM_STORE_READ_ONLY}, /* The user lacks a privilege. */
+        {"40P01", HM_STORE_LOCK},      /* A deadlock was found. */
+        {"55P03", HM_STORE_LOCK},      /* A lock was not granted in time. */
+        {"57014", HM_STORE_LOCK},      /* The statement was cancelled, as after a timeout. */
+    };
+
+    for (size_t i = 0; state && i < sizeof(known) / sizeof(known[0]); i++)
+        if (strcmp(known[i].state, state) == 0)
+            return known[i].field;
+    return NULL;
+}
+
 static int postgres_fail(struct postgres *c, const PGresult *result, struct hm_err *err)
 {
     char text[300];
@@ -107,12 +127,9 @@ static int postgres_fail(struct postgres *c, const PGresult *result, struct hm_e
     if (state && strncmp(state, "22", 2) == 0)
         return hm__fail(err, HM_E_RANGE, "PostgreSQL: %s", text);
     hm__fail(err, HM_E_IO, "PostgreSQL: %s", text);
-    /*
-     * If the disk of the database is full, the error code makes the HTTP server answer with status
-     * 507.
-     */
-    if (state && strcmp(state, "53100") == 0)
-        hm__err_field(err, "disk");
+    const char *field = refusal_field(state);
+    if (field)
+        hm__err_field(err, field);
     return HM_E_IO;
 }
 

@@ -34,6 +34,13 @@ typedef int hm_sql_row(void *context, const struct hm_sql_value *cells, size_t c
 
 /* Field of the error of a store whose write-ahead log is damaged. */
 #define HM_STORE_LOG "log"
+/*
+ * Fields of errors (HM_E_IO) of stores that can still be read: the disk is full, another program
+ * holds the lock of writers, or the store may not be written.
+ */
+#define HM_STORE_DISK "disk"
+#define HM_STORE_LOCK "lock"
+#define HM_STORE_READ_ONLY "read_only"
 
 struct hm_sql {
     /*

@@ -25,10 +25,34 @@ static const char *error_reason(int code)
         return "no permission to write";
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-        return "another program has kept it locked for 5 seconds";
+        return "another program has kept it locked for too long";
     default:
         return NULL;
     }
+}
+
+/* Returns the field of an error after which the store can still be read, else NULL. */
+static const char *error_field(int code)
+{
+    switch (code & 0xff) {
+    case SQLITE_READONLY:
+    case SQLITE_PERM:
+    case SQLITE_AUTH:
+        return HM_STORE_READ_ONLY;
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+        return HM_STORE_LOCK;
+    default:
+        return NULL;
+    }
+}
+
+static int fail_known(int code, const char *reason, struct hm_err *err)
+{
+    hm__fail(err, HM_E_IO, "cannot use the store: %s", reason);
+    if (error_field(code))
+        hm__err_field(err, error_field(code));
+    return HM_E_IO;
 }
 
 /* Returns the system error that prevents creating a new file next to the store, or 0. If SQLite
@@ -135,7 +159,7 @@ static int fail_full(struct hm_err *err)
 {
     hm__fail(err, HM_E_IO, "cannot use the store: the disk is full");
     /* If the disk is full, the error code makes the HTTP server answer with status 507. */
-    hm__err_field(err, "disk");
+    hm__err_field(err, HM_STORE_DISK);
     return HM_E_IO;
 }
 
@@ -201,7 +225,7 @@ int hm__sqlite_fail(sqlite3 *db, const char *opened, bool read_only, int code, s
     if ((code & 0xff) == SQLITE_READONLY && !read_only && where && !hm__sqlite_is_protected(where))
         return hm__sqlite_fail_read_only(where, err);
     if (known && number != EIO)
-        return hm__fail(err, HM_E_IO, "cannot use the store: %s", known);
+        return fail_known(code, known, err);
     if (number && (known || (code & 0xff) == SQLITE_CANTOPEN || (code & 0xff) == SQLITE_IOERR))
         return hm__fail(err, HM_E_IO, "cannot use the store: %s",
                         number == NOT_MADE ? "the file could not be made" : strerror(number));

@@ -163,6 +163,16 @@ int hm__store_find_key(struct hm_store *store, const char *key, int64_t *ret_id,
                             err);
 }
 
+bool hm__store_refuses_writes(const struct hm_err *err)
+{
+    static const char *const fields[] = {HM_STORE_DISK, HM_STORE_LOCK, HM_STORE_READ_ONLY};
+
+    for (size_t i = 0; err->code == HM_E_IO && i < sizeof(fields) / sizeof(fields[0]); i++)
+        if (strcmp(err->field, fields[i]) == 0)
+            return true;
+    return false;
+}
+
 bool hm__store_is_usable(const struct hm_store *store)
 {
     return !store->sql->usable || store->sql->usable(store->connection);

@@ -136,6 +136,11 @@ int hm__store_exec(struct hm_store *store, const char *sql, struct hm_err *err);
 int hm__store_query(struct hm_store *store, const char *sql, const struct hm_sql_value *parameters,
                     size_t count, hm_sql_row *row, void *context, int64_t *ret_changed,
                     struct hm_err *err);
+/*
+ * Returns whether an error means that the store was not written but can still be read, because the
+ * disk is full, another program holds a lock, or the store may not be written.
+ */
+bool hm__store_refuses_writes(const struct hm_err *err);
 /* Returns whether the connection can still be used. */
 bool hm__store_is_usable(const struct hm_store *store);
 
