@@ -65,6 +65,7 @@ struct sqlite {
     bool failed_before;  /* True if the file could not be opened. */
     bool read_only;      /* True if there is no permission to write the file or its folder. */
     struct sqlite *next; /* Next connection in the list `held`. */
+    double wait_s;       /* Time at which the current wait for a lock began, in seconds. */
 };
 
 static int sqlite_fail(const struct sqlite *c, int code, struct hm_err *err)
@@ -205,6 +206,23 @@ static int step_rows(struct sqlite *c, struct statement *s, hm_sql_row *row, voi
 }
 
 /*
+ * SQLite calls this function again and again while another program holds a lock. Waiting ends after
+ * WAIT_MS, or earlier if the limits of the request are exceeded.
+ */
+static int wait_for_lock(void *connection, int waits)
+{
+    struct sqlite *c = connection;
+    double now = hm__budget_now();
+
+    if (waits == 0)
+        c->wait_s = now;
+    if (now >= c->wait_s + 1e-3 * WAIT_MS || hm__budget_spent("runs"))
+        return 0;
+    sqlite3_sleep(waits < 10 ? 1 + 2 * waits : 20);
+    return 1;
+}
+
+/*
  * SQLite calls this function periodically during a long statement. If the limits of the request are
  * exceeded, it returns 1, which ends the statement.
  */
@@ -223,21 +241,21 @@ static void watch_budget(struct sqlite *c, bool watch)
 /*
  * Copies a log that was removed or replaced into the file, because it will be lost with the last
  * connection that has it open. Then new connections can begin the log again. While other
- * connections read, only a part can be copied; `wait_ms` is the longest time to wait for them.
+ * connections read, only a part can be copied; if `waits` is true, the function waits for them.
  * Returns whether nothing will be lost when this connection is closed.
  */
-static bool rescue_log(struct sqlite *c, int wait_ms)
+static bool rescue_log(struct sqlite *c, bool waits)
 {
     bool rescues = true, held = false;
     int frames = -1, copied = -1;
 
     watch_budget(c, false);
-    sqlite3_busy_timeout(c->db, wait_ms);
+    sqlite3_busy_handler(c->db, waits ? wait_for_lock : NULL, c);
     sqlite3_file_control(c->db, "main", HM_SUMS_RESCUE, &rescues);
     int code = sqlite3_wal_checkpoint_v2(c->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, &frames, &copied);
     rescues = false;
     sqlite3_file_control(c->db, "main", HM_SUMS_RESCUE, &rescues);
-    sqlite3_busy_timeout(c->db, WAIT_MS);
+    sqlite3_busy_handler(c->db, wait_for_lock, c);
     watch_budget(c, true);
     sqlite3_file_control(c->db, "main", HM_SUMS_LOG_HELD, &held);
     return !held || code == SQLITE_OK || (frames >= 0 && frames == copied);
@@ -247,14 +265,14 @@ static bool rescue_log(struct sqlite *c, int wait_ms)
  * Fails if the file or its log was removed or replaced after it was opened, because reads would
  * return old data, and writes would be lost. The server then opens the file again.
  */
-static int check_place(struct sqlite *c, int wait_ms, struct hm_err *err)
+static int check_place(struct sqlite *c, bool waits, struct hm_err *err)
 {
     int moved = 0;
 
     sqlite3_file_control(c->db, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
     if (!moved && !hm__sqlite_log_is_lost(c->db))
         return 0;
-    rescue_log(c, wait_ms);
+    rescue_log(c, waits);
     return moved ? hm__fail(err, HM_E_IO, "cannot use the store: its file was removed or replaced")
                  : hm__sqlite_fail_lost_log(err);
 }
@@ -266,7 +284,7 @@ static int sqlite_query(void *connection, const char *sql, const struct hm_sql_v
     struct sqlite *c = connection;
     struct statement *s;
     /* Inside a transaction, the file was already checked when the transaction began. */
-    int rc = sqlite3_get_autocommit(c->db) ? check_place(c, 0, err) : 0;
+    int rc = sqlite3_get_autocommit(c->db) ? check_place(c, false, err) : 0;
 
     if (rc == 0)
         rc = find_statement(c, sql, &s, err);
@@ -311,19 +329,19 @@ static int sqlite_exec(void *connection, const char *sql, struct hm_err *err)
     struct sqlite *c = connection;
     bool begins = strncmp(sql, "BEGIN", 5) == 0;
     /* A program that wants to write has time to wait for those that read. */
-    int wait_ms = strcmp(sql, hm__sqlite.begin_write) == 0 ? WAIT_MS : 0;
-    int rc = begins ? check_place(c, wait_ms, err) : 0;
+    bool waits = strcmp(sql, hm__sqlite.begin_write) == 0;
+    int rc = begins ? check_place(c, waits, err) : 0;
 
     if (rc)
         return rc;
     int code =
         strcmp(sql, "ROLLBACK") == 0 ? roll_back(c) : sqlite3_exec(c->db, sql, NULL, NULL, NULL);
     if (begins && sqlite3_extended_errcode(c->db) == SQLITE_IOERR_SHMLOCK)
-        rescue_log(c, wait_ms); /* The log of the index was lost; it can begin again afterwards. */
+        rescue_log(c, waits); /* The log of the index was lost; it can begin again afterwards. */
     if (code)
         return sqlite_fail(c, code, err);
     /* The file may have been replaced while the transaction waited for its lock. */
-    rc = begins ? check_place(c, 0, err) : 0;
+    rc = begins ? check_place(c, false, err) : 0;
     if (rc)
         roll_back(c);
     return rc;
@@ -356,7 +374,7 @@ static bool is_held(struct sqlite *c)
 
     if (c->db && !c->failed_before)
         sqlite3_file_control(c->db, "main", HM_SUMS_LOG_HELD, &holds);
-    return holds && !rescue_log(c, 0);
+    return holds && !rescue_log(c, false);
 }
 
 /* Returns whether the full name that SQLite has made of a name is that of `where`. */
@@ -430,7 +448,8 @@ static int enable_wal(struct sqlite *c, struct hm_err *err)
 {
     int code = SQLITE_BUSY;
 
-    for (int waited = 0; waited < WAIT_MS && code == SQLITE_BUSY; waited += 10) {
+    for (int waited = 0; waited < WAIT_MS && code == SQLITE_BUSY && !hm__budget_spent("runs");
+         waited += 10) {
         code = sqlite3_exec(c->db, "PRAGMA journal_mode=WAL", NULL, NULL, NULL);
         if (code == SQLITE_BUSY)
             sqlite3_sleep(10);
@@ -454,7 +473,7 @@ static void checkpoint_long_log(struct sqlite *c)
         return;
     sqlite3_busy_timeout(c->db, 0);
     sqlite3_wal_checkpoint_v2(c->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
-    sqlite3_busy_timeout(c->db, WAIT_MS);
+    sqlite3_busy_handler(c->db, wait_for_lock, c);
 }
 
 /*
@@ -510,7 +529,7 @@ static int configure_file(struct sqlite *c, const char *where, struct hm_err *er
     char pragmas[256];
 
     sqlite3_extended_result_codes(c->db, 0);
-    sqlite3_busy_timeout(c->db, WAIT_MS);
+    sqlite3_busy_handler(c->db, wait_for_lock, c);
     watch_budget(c, true);
     /*
      * SQLite does not read the file when it opens a database, so this query shows whether the file

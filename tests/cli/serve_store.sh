@@ -132,6 +132,14 @@ if [ -n "${HM_STORE_SERVER:-}" ]; then # started by tests/postgres.sh
   howmany runs delete --where 'id>0' --yes >/dev/null
   kill_servers "$HM_STORE_SERVER" postgres "${HM_KILLS:-10}" 2
 
+  # A database that may only be read: writes fail, reads do not.
+  start --record "$HM_STORE_SERVER&options=-cdefault_transaction_read_only%3Don"
+  for k in 1 2; do
+    problem "postgres: a read-only database refuses runs, request $k" 503 '.field == "read_only"' -d '{"n":5,"seconds":7}' -H 'Content-Type: application/json' "$url/v1/runs"
+    answers "postgres: a read-only database is read, request $k" '.runs | length >= 0' "$url/v1/runs?limit=1"
+    check "postgres: a server with a read-only database is ready, request $k" test "$(get "$url/readyz")" = ok
+  done
+
   # If PostgreSQL hangs, only requests that need the store may fail, and only the first one may wait.
   start --record "$HM_STORE_SERVER" --workers 2
   folder=${HM_STORE_SERVER##*host=}
@@ -225,16 +233,57 @@ if mount -t tmpfs -o size=4m tmpfs "$work/small" 2>/dev/null; then
   done
   check "a full disk gets 507" test "$code" = 507
   check "and is named" jq -e '.detail | contains("the disk is full")' "$work/body"
-  rm "$work/small/ballast"
+  cat /dev/zero >"$work/small/rest" 2>/dev/null
+  add_long() { # N: add a run of 3.9 kB; print the status
+    jq -n "{n: $1, seconds: 1, note: (\"x\" * 3900)}" | post /v1/runs application/json - -o /dev/null -w '%{http_code}'
+  }
+  added=0 # The space of the failed transaction in the log can still be used.
+  while [ $added -lt 500 ] && [ "$(add_long $((added + 1)))" = 200 ]; do added=$((added + 1)); done
+  for k in 1 2 3; do
+    full="$(post "/v1/runs?key=full" text/csv "$work/many.csv" -o /dev/null -w '%{http_code}') $(add_long $((1000 + k)))"
+    full="$full $(get -o /dev/null -w '%{http_code}' "$url/v1/runs") $(get -o /dev/null -w '%{http_code}' "$url/readyz")"
+    check "a full disk refuses a table and a run with 507, and can be read, $full" test "$full" = "507 507 200 200"
+  done
+  rm "$work/small/ballast" "$work/small/rest"
   again() { [ "$(post '/v1/runs?key=again' text/csv "$work/many.csv" -o /dev/null -w '%{http_code}')" = 200 ]; }
   check "runs are added again when there is room" wait_for 20 again
   stop
-  check "what was acknowledged is there" test "$(howmany runs list --record "$work/small/runs.db" --limit 10000 --json | jq ".runs | length")" = $((kept + 300))
+  check "what was acknowledged is there" test "$(howmany runs list --record "$work/small/runs.db" --limit 10000 --json | jq ".runs | length")" = $((kept + added + 300))
   expect "the store has no damage" 0 "no damage found" howmany runs check --record "$work/small/runs.db"
   umount "$work/small"
   trap 'stop; rm -rf "$work"' EXIT
 else
   skip "a full disk" "needs the right to mount"
+fi
+
+# ---- a lock that another program holds
+cat >"$work/lock.py" <<'END'
+import sqlite3, sys
+db = sqlite3.connect(sys.argv[1], isolation_level=None)
+db.execute("BEGIN IMMEDIATE")
+print("locked", flush=True)
+sys.stdin.read()
+END
+if python3 -c 'import sqlite3' 2>/dev/null; then
+  start --record "$work/locked.db" --time-limit 10min
+  mkfifo "$work/unlock"
+  python3 "$work/lock.py" "$work/locked.db" <"$work/unlock" >"$work/lock" &
+  locking=$!
+  exec 4>"$work/unlock"
+  check "another program locks the store" wait_for 20 test -s "$work/lock"
+  get -d '{"n":1,"seconds":1}' -H 'Content-Type: application/json' -o "$work/body" -w '%{http_code}' "$url/v1/runs" >"$work/status" &
+  asking=$!
+  one_working() { get "$url/metrics" | grep -q '^howmany_http_working 1'; }
+  wait_for 20 one_working
+  answers "a locked store can be read" '.runs == []' "$url/v1/runs"
+  stop
+  wait $asking
+  check "a request that waits for a lock is answered after SIGTERM" test "$(cat "$work/status") $(jq -r .field "$work/body")" = "503 lock"
+  check "after SIGTERM during a lock the exit code is 0" test "$code" -eq 0
+  exec 4>&-
+  wait $locking
+else
+  skip "a lock that another program holds" "Python has no sqlite3"
 fi
 
 kill_servers "$work/killed.db" sqlite "${HM_KILLS:-20}"

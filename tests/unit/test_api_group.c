@@ -3,6 +3,7 @@
 #include "store_testing.h"
 
 #include "api.h"
+#include "budget.h"
 #include "store.h"
 
 enum { REQUESTS = 40 };
@@ -28,15 +29,21 @@ struct group_server {
     const char *where;
 };
 
-static void server_open(struct group_server *s)
+/* Opens a server whose requests have a time limit in seconds; 0 means no limit. */
+static void server_open_limited(struct group_server *s, double seconds)
 {
     s->where = fresh_where();
     assert_int_equal(hm_catalog_new(&s->catalog, NULL), 0);
     assert_done(api_store_new(s->where, 4, &s->store, err));
     struct api_settings settings = {
-        .catalog = s->catalog, .store = s->store, .cache_bytes = 1 << 20};
+        .catalog = s->catalog, .store = s->store, .cache_bytes = 1 << 20, .seconds = seconds};
     s->api = api_new(&settings, NULL);
     assert_non_null(s->api);
+}
+
+static void server_open(struct group_server *s)
+{
+    server_open_limited(s, 0);
 }
 
 static void server_close(struct group_server *s)
@@ -270,6 +277,86 @@ static void a_store_that_fails(void **state)
     server_close(&s);
 }
 
+/* Checks that runs can be listed and that the server is ready. */
+static void check_readable(struct group_server *s)
+{
+    struct http_request list = HTTP_REQUEST_INIT, ready = HTTP_REQUEST_INIT;
+    struct http_response response = {0};
+
+    list.method = ready.method = "GET";
+    list.path = "/v1/runs";
+    ready.path = "/readyz";
+    assert_int_equal(api_quick(s->api, &list, &response), HTTP_WORK);
+    api_work(s->api, &list, &response);
+    check_response(&response, 200, "\"runs\":");
+    response = (struct http_response){0};
+    assert_int_equal(api_quick(s->api, &ready, &response), HTTP_ANSWERED);
+    check_response(&response, 200, "ok");
+}
+
+/*
+ * Another program holds the lock of writers. Requests that add runs wait for it until their time
+ * limit, all together, and not again one by one; others are answered as usual.
+ */
+static void a_lock_of_another_program(void **state)
+{
+    static char large[5000];
+    struct http_request requests[REQUESTS];
+    struct http_response responses[REQUESTS] = {0}, alone = {0};
+    struct group_server s;
+    void *other;
+    char *label;
+
+    (void)state;
+    server_open_limited(&s, 0.3);
+    for (size_t i = 0; i < REQUESTS; i++)
+        requests[i] = post_run("", "{\"n\": 1, \"seconds\": 1.5}");
+    memset(large, ' ', sizeof(large) - 1);
+    memcpy(large, "{\"n\": 1, \"seconds\": 2}", 22);
+    const struct http_request large_request = post_run("", large);
+    assert_done(store_sql()->open(s.where, &other, &label, err));
+    assert_done(store_sql()->exec(other, store_sql()->begin_write, err));
+    double begun = hm__budget_now();
+    answer_group(&s, requests, responses, REQUESTS);
+    api_work(s.api, &large_request, &alone);
+    assert_true(hm__budget_now() - begun < 10);
+    for (size_t i = 0; i < REQUESTS; i++) {
+        assert_string_equal(responses[i].extra[0].name, "Retry-After");
+        check_response(&responses[i], 503, "\"field\":\"lock\"");
+    }
+    check_response(&alone, 503, "\"field\":\"lock\"");
+    check_readable(&s);
+    assert_done(store_sql()->exec(other, "ROLLBACK", err));
+    store_sql()->close(other);
+    hm_text_free(label);
+    add_alone(&s, "", "{\"n\": 1, \"seconds\": 1.5}", "\"added\":1");
+    assert_int_equal(stored_runs(&s), 1);
+    server_close(&s);
+}
+
+/* When the server shuts down, requests do not wait for a lock until their time limit. */
+static void waiting_ends_with_the_server(void **state)
+{
+    const struct http_request request = post_run("", "{\"n\": 1, \"seconds\": 1.5}");
+    struct http_response response = {0};
+    struct group_server s;
+    void *other;
+    char *label;
+
+    (void)state;
+    server_open_limited(&s, 1000);
+    assert_done(store_sql()->open(s.where, &other, &label, err));
+    assert_done(store_sql()->exec(other, store_sql()->begin_write, err));
+    double begun = hm__budget_now();
+    api_store_stop(s.store, 0.2);
+    answer_group(&s, &request, &response, 1);
+    assert_true(hm__budget_now() - begun < 4); /* Without an end, it would wait for 5 s. */
+    check_response(&response, 503, "\"field\":\"lock\"");
+    store_sql()->close(other);
+    hm_text_free(label);
+    server_close(&s);
+}
+
 static int64_t waiting_runs(const struct group_server *s)
 {
     struct hm_store *store = open_store(s->where);
@@ -335,6 +422,8 @@ int main(void)
         cmocka_unit_test(all_kinds_in_a_group),
         cmocka_unit_test(a_conflict_in_a_group),
         cmocka_unit_test(a_store_that_fails),
+        cmocka_unit_test(a_lock_of_another_program),
+        cmocka_unit_test(waiting_ends_with_the_server),
         cmocka_unit_test(a_large_body_waits_alone),
     };
 

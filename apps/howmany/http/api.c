@@ -203,7 +203,11 @@ void api_attach(struct api *a, const struct http_server *server)
 
 void api_shut_down(struct api *a)
 {
+    const double lock_s = 5; /* Time after which requests no longer wait for locks. */
+
     atomic_store(&a->shutting_down, true);
+    if (a->settings.store)
+        api_store_stop(a->settings.store, lock_s);
 }
 
 /* ---- finding a route --------------------------------------------------------------------------
@@ -725,11 +729,27 @@ static void group_withdraw(void *context, size_t number)
     *r = (struct http_response){0};
 }
 
+/*
+ * Returns the time at which the time limit of the oldest request of a group ends; 0 if there is no
+ * limit.
+ */
+static double group_end(const struct api *a, const struct http_request *const *requests,
+                        size_t count)
+{
+    double oldest = http_now();
+
+    for (size_t i = 0; i < count; i++)
+        if (requests[i]->since > 0 && requests[i]->since < oldest)
+            oldest = requests[i]->since;
+    return a->settings.seconds > 0 ? oldest + a->settings.seconds : 0;
+}
+
 void api_work_group(void *context, const struct http_request *const *requests,
                     struct http_response *const *responses, size_t count)
 {
     struct request_group g = {context, requests, responses};
-    const struct api_store_group group = {&g, count, group_answer, group_withdraw};
+    const struct api_store_group group = {&g, count, group_end(context, requests, count),
+                                          group_answer, group_withdraw};
 
     if (g.api->settings.store) {
         api_store_group(g.api->settings.store, &group);

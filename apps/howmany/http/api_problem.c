@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "json.h"
+#include "sql.h"
 
 static const char problem_type[] = "application/problem+json";
 
@@ -82,7 +83,7 @@ static int status_of(const struct hm_err *err)
 {
     if (err->code == HM_E_UNSUPPORTED && strcmp(err->field, "store") == 0)
         return 501;
-    if (err->code == HM_E_IO && strcmp(err->field, "disk") == 0)
+    if (err->code == HM_E_IO && strcmp(err->field, HM_STORE_DISK) == 0)
         return 507; /* 507 is the status when the disk of the store is full. */
     if (err->code == HM_E_NOMEM || err->code == HM_E_IO || err->code == HM_E_BUDGET ||
         err->code == HM_E_CANCELLED)

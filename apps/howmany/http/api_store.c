@@ -4,6 +4,7 @@
  */
 #include "api_store.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
@@ -12,10 +13,16 @@
 #include <string.h>
 #include <time.h>
 
+#include "budget.h"
 #include "err.h"
+#include "http_connections.h"
 #include "store.h"
 
 enum { COMMIT_BATCHES = 256, POOL_MAX = 64, POOL_WAIT_S = 1 };
+
+/* Time in seconds before the end of its time limit at which a request no longer waits for a lock,
+ * so that there is time for its answer. */
+static const double ANSWER_S = 0.05;
 
 /* A batch of runs in the queue of the writing thread. It is stored on the stack of the thread that
  * waits until the batch is written. */
@@ -23,7 +30,8 @@ struct queued_batch {
     struct hm_store_batch *batch;
     struct hm_err *err;
     int rc;
-    sem_t done; /* Posted when the batch has been committed or has failed. */
+    double end_s; /* Time at which the request must not wait any longer; 0 if there is no limit. */
+    sem_t done;   /* Posted when the batch has been committed or has failed. */
     struct queued_batch *next;
 };
 
@@ -40,10 +48,13 @@ struct api_store {
     pthread_t writer;
     bool writes, ending;
     struct queued_batch *first, **last;
-    pthread_mutex_t writing; /* Protects `own`, its transactions and `unplaced`. */
-    struct hm_store *own;    /* Connection for writing; NULL if it is not open. */
-    size_t unplaced;         /* Number of runs that groups have added since the last call of
-                                api_store_settle. */
+    pthread_cond_t written; /* Signalled when `writing` becomes false. */
+    /* True while a thread uses the following two members, which no other thread may do then. */
+    bool writing;
+    struct hm_store *own;  /* Connection for writing; NULL if it is not open. */
+    size_t unplaced;       /* Number of runs that were added since the last call of
+                              api_store_settle. */
+    _Atomic double stop_s; /* Time at which all waits for locks end; 0 while the server runs. */
     atomic_ullong commits, runs, failures;
     atomic_bool healthy;
 };
@@ -62,14 +73,12 @@ static void mark_unhealthy(struct api_store *s)
     pthread_mutex_unlock(&s->lock);
 }
 
-/* Returns the time after a number of seconds, on the clock of the conditions. */
-static struct timespec time_after(time_t seconds)
+/* Converts a time in seconds on the clock of the conditions. */
+static struct timespec time_at(double seconds)
 {
-    struct timespec time;
+    double whole = floor(seconds);
 
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    time.tv_sec += seconds;
-    return time;
+    return (struct timespec){(time_t)whole, (long)(1e9 * (seconds - whole))};
 }
 
 /*
@@ -94,7 +103,7 @@ static int pool_open(void *context, const char *where, struct hm_store **ret_sto
     (void)where;
     if (!atomic_load(&s->healthy))
         return fail_unhealthy(err);
-    const struct timespec until = time_after(POOL_WAIT_S);
+    const struct timespec until = time_at(http_now() + POOL_WAIT_S);
     pthread_mutex_lock(&s->lock);
     while (s->in_use == s->most && rc == 0)
         rc = pthread_cond_timedwait(&s->returned, &s->lock, &until);
@@ -151,27 +160,117 @@ static void pool_close(void *context, struct hm_store *store, bool failed)
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
+/* The error of a write that had to wait for too long. */
+static int fail_busy(struct hm_err *err)
+{
+    *err = (struct hm_err){0};
+    hm__fail(err, HM_E_IO, "the store was busy until the time limit of the request");
+    hm__err_field(err, HM_STORE_LOCK);
+    return HM_E_IO;
+}
+
+/* Returns whether threads must not wait for locks any longer, because the server shuts down. */
+static bool is_stopping(void *data)
+{
+    const struct api_store *s = data;
+    double stop_s = atomic_load(&s->stop_s);
+
+    return stop_s > 0 && http_now() >= stop_s;
+}
+
+/* Waits until no other thread writes, at most until `end_s` (0: no limit). */
+static int begin_writing(struct api_store *s, double end_s, struct hm_err *err)
+{
+    pthread_mutex_lock(&s->lock);
+    for (int late = 0; s->writing && !late;) {
+        double stop_s = atomic_load(&s->stop_s),
+               limit = end_s > 0 && stop_s > 0 ? fmin(end_s, stop_s) : end_s + stop_s;
+        const struct timespec until = time_at(limit);
+        if (limit > 0)
+            late = pthread_cond_timedwait(&s->written, &s->lock, &until);
+        else
+            pthread_cond_wait(&s->written, &s->lock);
+    }
+    bool begun = !s->writing;
+    s->writing = true;
+    pthread_mutex_unlock(&s->lock);
+    return begun ? 0 : fail_busy(err);
+}
+
+static void end_writing(struct api_store *s)
+{
+    pthread_mutex_lock(&s->lock);
+    s->writing = false;
+    pthread_mutex_unlock(&s->lock);
+    pthread_cond_signal(&s->written);
+}
+
+/*
+ * Begins a transaction. While another program holds the lock of writers, this function waits at
+ * most until `end_s` (0: no limit); the lock is requested once even if that time is over.
+ */
+static int begin_transaction(struct api_store *s, struct hm_store_group *t, double end_s,
+                             struct hm_err *err)
+{
+    const double least_s = 0.01;
+    struct hm_budget budget = {.seconds = end_s > 0 ? fmax(end_s - http_now(), least_s) : 0,
+                               .cancelled = is_stopping,
+                               .data = s};
+
+    hm__budget_enter(&budget);
+    int rc = hm__store_group_begin(t, s->own, err);
+    hm__budget_leave(&budget);
+    return rc == HM_E_BUDGET || rc == HM_E_CANCELLED ? fail_busy(err) : rc;
+}
+
+/* Adds batches of runs in one transaction. */
+static int add_batches(struct api_store *s, struct hm_store_batch *batches, size_t count,
+                       double end_s, struct hm_err *err)
+{
+    struct hm_store_group t;
+    bool more = true;
+    int rc = begin_transaction(s, &t, end_s, err);
+
+    if (rc)
+        return rc;
+    for (size_t i = 0; rc == 0 && i < count; i++) {
+        rc = hm__store_group_add(&t, &batches[i], err);
+        more = more && batches[i].more;
+    }
+    rc = hm__store_group_end(&t, rc, err);
+    if (rc == 0 && more) /* The clients send further runs, which are placed together with these. */
+        s->own->waiting = -1;
+    else if (rc == 0)
+        s->unplaced += t.runs;
+    return rc;
+}
+
 /*
  * Commits batches of runs. After an I/O error, the connection is reopened once, and the batches are
  * added again. The failed transaction may have been committed, but every run has a key, so adding
- * it a second time changes nothing.
+ * it a second time changes nothing. If the store only refuses to be written, for example because
+ * the disk is full, it stays healthy, so that it can be read.
  */
 static int commit_batches(struct api_store *s, struct hm_store_batch *batches, size_t count,
-                          struct hm_err *err)
+                          double end_s, struct hm_err *err)
 {
+    bool refused = false;
     int rc = HM_E_IO;
 
-    for (int attempt = 0; rc == HM_E_IO && attempt < 2; attempt++) {
+    for (int attempt = 0; rc == HM_E_IO && !refused && attempt < 2; attempt++) {
         *err = (struct hm_err){0};
         rc = s->own ? 0 : hm_store_open(s->where, &s->own, err);
-        if (rc == 0)
-            rc = hm_store_add_batches(s->own, batches, count, err);
-        if (rc == HM_E_IO) {
+        if (rc == 0) {
+            rc = add_batches(s, batches, count, end_s, err);
+            refused = rc && hm__store_refuses_writes(err);
+        }
+        if (rc == HM_E_IO && !refused) {
             hm_store_close(s->own);
             s->own = NULL;
         }
     }
-    atomic_store(&s->healthy, rc != HM_E_IO);
+    if (!refused)
+        atomic_store(&s->healthy, rc != HM_E_IO);
     if (rc == 0)
         atomic_fetch_add(&s->commits, 1);
     else
@@ -183,7 +282,7 @@ static void commit_one(struct api_store *s, struct queued_batch *w)
 {
     struct hm_err err;
 
-    w->rc = commit_batches(s, w->batch, 1, &err);
+    w->rc = commit_batches(s, w->batch, 1, w->end_s, &err);
     if (w->rc)
         *w->err = err;
     else
@@ -191,18 +290,24 @@ static void commit_one(struct api_store *s, struct queued_batch *w)
 }
 
 /*
- * Commits all queued batches in one transaction; if one of them is invalid, commits each batch in
- * its own transaction.
+ * Commits all queued batches in one transaction, which waits for locks at most until the first time
+ * limit ends. If one of the batches is invalid, commits each in its own transaction.
  */
 static void commit_queue(struct api_store *s, struct queued_batch *first, size_t count)
 {
     struct hm_store_batch batches[COMMIT_BATCHES];
     struct queued_batch *w = first;
-    struct hm_err err;
+    struct hm_err err = {0};
+    double end_s = 0;
 
-    for (size_t i = 0; i < count; i++, w = w->next)
+    for (size_t i = 0; i < count; i++, w = w->next) {
         batches[i] = *w->batch;
-    int rc = commit_batches(s, batches, count, &err);
+        end_s = w->end_s > 0 && (end_s == 0 || w->end_s < end_s) ? w->end_s : end_s;
+    }
+    int rc = begin_writing(s, end_s, &err);
+    bool begun = rc == 0;
+    if (begun)
+        rc = commit_batches(s, batches, count, end_s, &err);
     w = first;
     for (size_t i = 0; i < count; i++, w = w->next) {
         if (rc && rc != HM_E_IO && count > 1) {
@@ -216,22 +321,26 @@ static void commit_queue(struct api_store *s, struct queued_batch *first, size_t
             *w->batch = batches[i];
         atomic_fetch_add(&s->runs, rc ? 0 : batches[i].added);
     }
+    if (begun)
+        end_writing(s);
 }
 
 /* While the store is unhealthy, try to open it every second, so that /readyz reports its recovery
  * even if there are no requests. */
 static void check_health(struct api_store *s)
 {
-    const struct timespec until = time_after(1);
+    const struct timespec until = time_at(http_now() + 1);
+    struct hm_err err;
 
     if (pthread_cond_timedwait(&s->wake, &s->lock, &until) == 0)
         return;
     pthread_mutex_unlock(&s->lock);
-    pthread_mutex_lock(&s->writing);
-    hm_store_close(s->own);
-    s->own = NULL;
-    atomic_store(&s->healthy, hm_store_open(s->where, &s->own, NULL) == 0);
-    pthread_mutex_unlock(&s->writing);
+    if (begin_writing(s, 0, &err) == 0) {
+        hm_store_close(s->own);
+        s->own = NULL;
+        atomic_store(&s->healthy, hm_store_open(s->where, &s->own, NULL) == 0);
+        end_writing(s);
+    }
     pthread_mutex_lock(&s->lock);
 }
 
@@ -259,9 +368,7 @@ static void *writer_run(void *context)
         if (!end)
             s->last = &s->first;
         pthread_mutex_unlock(&s->lock);
-        pthread_mutex_lock(&s->writing);
         commit_queue(s, first, count);
-        pthread_mutex_unlock(&s->writing);
         for (size_t i = 0; i < count; i++) {
             struct queued_batch *next = first->next;
             /* After this call, the waiting thread may return, and the batch, which is on its stack,
@@ -269,20 +376,19 @@ static void *writer_run(void *context)
             sem_post(&first->done);
             first = next;
         }
+        api_store_settle(s);
         pthread_mutex_lock(&s->lock);
     }
     pthread_mutex_unlock(&s->lock);
     return NULL;
 }
 
-static int queue_add(void *context, const char *where, struct hm_store_batch *batch,
-                     struct hm_err *err)
+/* Adds a batch and waits until it is committed; `end_s` is that of the request. */
+static int queue_batch(struct api_store *s, struct hm_store_batch *batch, double end_s,
+                       struct hm_err *err)
 {
-    struct api_store *s = context;
     struct hm_err own = {0};
-
-    (void)where;
-    struct queued_batch w = {.batch = batch, .err = err ? err : &own};
+    struct queued_batch w = {.batch = batch, .err = err ? err : &own, .end_s = end_s};
 
     if (!atomic_load(&s->healthy))
         return fail_unhealthy(err);
@@ -296,6 +402,17 @@ static int queue_add(void *context, const char *where, struct hm_store_batch *ba
         ; /* A signal ended the wait. */
     sem_destroy(&w.done);
     return w.rc;
+}
+
+static int queue_add(void *context, const char *where, struct hm_store_batch *batch,
+                     struct hm_err *err)
+{
+    const struct hm_budget *budget = hm__budget_current();
+    bool limited = budget && budget->seconds > 0;
+
+    (void)where;
+    return queue_batch(context, batch,
+                       limited ? budget->end_s - fmin(ANSWER_S, budget->seconds / 10) : 0, err);
 }
 
 /* ---- groups of requests ------------------------------------------------------------------------
@@ -328,46 +445,86 @@ static int group_add(void *context, const char *where, struct hm_store_batch *ba
     return rc;
 }
 
-/* Answers all requests inside a transaction and commits it. Returns whether this succeeded. */
-static bool commit_group(struct api_store *s, const struct api_store_group *group)
+/*
+ * Answers all requests inside a transaction and commits it. If another program holds the lock of
+ * writers for too long, the error says so.
+ */
+static int commit_group(struct api_store *s, const struct api_store_group *group,
+                        struct hm_err *err)
 {
     struct group_transaction t = {.failed = false};
     const struct hm_store_access access = {.data = &t, .open = group_open, .add = group_add};
 
-    if (!s->own || hm__store_group_begin(&t.group, s->own, NULL))
-        return false;
+    int rc = s->own ? begin_transaction(s, &t.group, group->end_s, err) : HM_E_IO;
+    if (rc) {
+        atomic_fetch_add(&s->failures, hm__store_refuses_writes(err));
+        return rc;
+    }
     for (size_t i = 0; !t.failed && i < group->count; i++)
         group->answer(group->context, i, &access);
-    if (hm__store_group_end(&t.group, t.failed ? HM_E_IO : 0, NULL))
-        return false;
+    if ((rc = hm__store_group_end(&t.group, t.failed ? HM_E_IO : 0, NULL)))
+        return rc;
     atomic_fetch_add(&s->commits, t.group.runs > 0);
     atomic_fetch_add(&s->runs, t.group.added);
     s->unplaced += t.group.runs;
-    return true;
+    return 0;
+}
+
+/* The requests of a group after their common transaction has failed. */
+struct group_rest {
+    struct api_store *store;
+    double end_s;
+    struct hm_err err; /* Error of the transaction. */
+};
+
+static int rest_add(void *context, const char *where, struct hm_store_batch *batch,
+                    struct hm_err *err)
+{
+    struct group_rest *rest = context;
+
+    (void)where;
+    if (strcmp(rest->err.field, HM_STORE_LOCK) != 0)
+        return queue_batch(rest->store, batch, rest->end_s, err);
+    /* The requests have waited for the lock; none of them waits again. */
+    if (err)
+        *err = rest->err;
+    return rest->err.code;
 }
 
 void api_store_group(struct api_store *s, const struct api_store_group *group)
 {
+    struct group_rest rest = {.store = s, .end_s = group->end_s};
+    const struct hm_store_access access = {.data = &rest, .open = group_open, .add = rest_add};
     bool committed = false;
 
-    if (atomic_load(&s->healthy)) {
-        pthread_mutex_lock(&s->writing);
-        committed = commit_group(s, group);
-        pthread_mutex_unlock(&s->writing);
+    if (atomic_load(&s->healthy) && begin_writing(s, group->end_s, &rest.err) == 0) {
+        committed = commit_group(s, group, &rest.err) == 0;
+        end_writing(s);
     }
     for (size_t i = 0; !committed && i < group->count; i++) {
         group->withdraw(group->context, i);
-        group->answer(group->context, i, &s->access);
+        group->answer(group->context, i, &access);
     }
+}
+
+void api_store_stop(struct api_store *s, double seconds)
+{
+    pthread_mutex_lock(&s->lock);
+    atomic_store(&s->stop_s, http_now() + seconds);
+    pthread_mutex_unlock(&s->lock);
+    pthread_cond_broadcast(&s->written);
 }
 
 void api_store_settle(struct api_store *s)
 {
-    pthread_mutex_lock(&s->writing);
+    struct hm_err err;
+
+    if (begin_writing(s, 0, &err))
+        return;
     if (s->own && s->unplaced > 0)
         hm__store_place(s->own, s->unplaced);
     s->unplaced = 0;
-    pthread_mutex_unlock(&s->writing);
+    end_writing(s);
 }
 
 /* ---- opening and closing --------------------------------------------------------------------- */
@@ -399,12 +556,12 @@ int api_store_new(const char *where, size_t most, struct api_store **ret_store, 
     s->last = &s->first;
     atomic_store(&s->healthy, true);
     pthread_mutex_init(&s->lock, NULL);
-    pthread_mutex_init(&s->writing, NULL);
     pthread_condattr_t steady; /* A clock that is set must not change how long threads wait. */
     pthread_condattr_init(&steady);
     pthread_condattr_setclock(&steady, CLOCK_MONOTONIC);
     pthread_cond_init(&s->returned, &steady);
     pthread_cond_init(&s->wake, &steady);
+    pthread_cond_init(&s->written, &steady);
     pthread_condattr_destroy(&steady);
     int rc = (s->where = strdup(where)) ? 0 : hm__fail_nomem(err);
     hm__sqlite_configure();
@@ -439,7 +596,7 @@ void api_store_free(struct api_store *s)
     hm_store_close(s->own);
     pthread_cond_destroy(&s->returned);
     pthread_cond_destroy(&s->wake);
-    pthread_mutex_destroy(&s->writing);
+    pthread_cond_destroy(&s->written);
     pthread_mutex_destroy(&s->lock);
     free(s->where);
     free(s);

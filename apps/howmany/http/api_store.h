@@ -14,7 +14,7 @@ struct api_store;
 struct api_store_counts {
     unsigned long long commits, runs; /* Number of transactions, and number of runs in them. */
     unsigned long long failures;      /* Number of transactions that failed. */
-    bool healthy;                     /* True if the last operation on the store succeeded. */
+    bool healthy;                     /* True if the store can be read. */
 };
 
 /*
@@ -29,6 +29,8 @@ void api_store_free(struct api_store *store);
 struct api_store_group {
     void *context;
     size_t count; /* Number of requests. */
+    double end_s; /* Time at which the first time limit of a request ends, in seconds on the clock
+                     of http_now; 0 if there is no limit. */
     /* Answers a request, which uses the store through `access`. */
     void (*answer)(void *context, size_t number, const struct hm_store_access *access);
     /* Withdraws the answer of a request, which is then answered again. */
@@ -38,9 +40,16 @@ struct api_store_group {
 /*
  * Answers the requests of a group. All runs that they add are committed in one transaction before
  * the function returns, so that the answers may be sent afterwards. If the transaction fails, the
- * answers are withdrawn, and each request is answered again in its own transaction.
+ * answers are withdrawn, and each request is answered again in its own transaction. If another
+ * program holds the lock of writers for too long, all requests that add runs fail.
  */
 void api_store_group(struct api_store *store, const struct api_store_group *group);
+
+/*
+ * Makes all waits for locks end after a number of seconds, because the server shuts down, so that
+ * the requests that wait are answered.
+ */
+void api_store_stop(struct api_store *store, double seconds);
 
 /*
  * Adds the runs of earlier groups to the indexes, if there are many. This takes some time, so it is

@@ -20,16 +20,18 @@ struct http_request {
     const char *path;   /* Path of the request target after percent-decoding. */
     const char *query;  /* Query of the request target (the text after the "?"), not decoded; may be
                            empty. */
-    const char *type, *accept;  /* Values of the headers Content-Type and Accept; empty if
-                                   missing. */
-    const char *authorization;  /* Value of the header Authorization; empty if missing. */
-    const char *host;           /* Value of the header Host, with the port; empty if missing. */
-    const char *origin;         /* Value of the header Origin; empty if missing. */
-    const char *if_none_match;  /* Value of the header If-None-Match; empty if missing. */
-    const char *key;            /* Value of the header Idempotency-Key; empty if missing. */
-    const char *body;           /* Body of the request, with a NUL at its end; empty if missing. */
-    size_t length;              /* Number of bytes in the body. */
-    char id[HTTP_ID];           /* Identifier of the request in the log. */
+    const char *type, *accept; /* Values of the headers Content-Type and Accept; empty if
+                                  missing. */
+    const char *authorization; /* Value of the header Authorization; empty if missing. */
+    const char *host;          /* Value of the header Host, with the port; empty if missing. */
+    const char *origin;        /* Value of the header Origin; empty if missing. */
+    const char *if_none_match; /* Value of the header If-None-Match; empty if missing. */
+    const char *key;           /* Value of the header Idempotency-Key; empty if missing. */
+    const char *body;          /* Body of the request, with a NUL at its end; empty if missing. */
+    size_t length;             /* Number of bytes in the body. */
+    double since;     /* Time at which the whole request had arrived, in seconds on the clock of
+                         http_now; 0 if it is not known. */
+    char id[HTTP_ID]; /* Identifier of the request in the log. */
     char address[HTTP_ADDRESS]; /* Address of the client. */
     /* Function that returns true if work on the request should stop, because the client has closed
      * the connection or too many long requests are running; may be NULL. */

@@ -289,6 +289,7 @@ static void handle_complete(struct exchange *x)
 
     x->request.body = x->body ? x->body : "";
     x->request.length = x->length;
+    x->request.since = http_loop_now(x->peer->loop);
     enum http_next next = s->handler.quick(s->handler.context, &x->request, &x->response);
     if (next == HTTP_ANSWERED) {
         send_response(x);
