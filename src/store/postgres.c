@@ -429,10 +429,23 @@ static int postgres_exec(void *connection, const char *sql, struct hm_err *err)
     return exec_text(c, sql, err);
 }
 
+/*
+ * Returns whether a connection that runs no statement can be used. A server that has ended it, for
+ * example because it was restarted, has sent a message or closed the socket, which libpq notices
+ * only when it reads.
+ */
 static bool is_usable(void *connection)
 {
+    enum { READS = 4 }; /* Largest number of reads: of the last messages, and of the end. */
     struct postgres *c = connection;
 
+    for (int i = 0; i < READS && !c->hung && c->pq.PQstatus(c->link) == CONNECTION_OK; i++) {
+        struct pollfd socket = {.fd = c->pq.PQsocket(c->link), .events = POLLIN};
+        if (poll(&socket, 1, 0) <= 0)
+            return true;
+        if (!c->pq.PQconsumeInput(c->link))
+            return false;
+    }
     return !c->hung && c->pq.PQstatus(c->link) == CONNECTION_OK;
 }
 

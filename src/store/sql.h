@@ -58,7 +58,7 @@ struct hm_sql {
     int (*open_damaged)(const char *where, bool before, void **ret_connection, char **ret_label,
                         struct hm_err *err);
     void (*close)(void *connection);
-    /* Returns whether a connection can still be used; NULL if it always can. */
+    /* Returns whether a connection that runs no statement can be used; NULL if it always can. */
     bool (*usable)(void *connection);
     /* Runs statements without parameters; any result rows are ignored. */
     int (*exec)(void *connection, const char *sql, struct hm_err *err);

@@ -141,7 +141,7 @@ int hm__store_query(struct hm_store *store, const char *sql, const struct hm_sql
  * disk is full, another program holds a lock, or the store may not be written.
  */
 bool hm__store_refuses_writes(const struct hm_err *err);
-/* Returns whether the connection can still be used. */
+/* Returns whether the connection, which runs no statement, can still be used. */
 bool hm__store_is_usable(const struct hm_store *store);
 
 /*

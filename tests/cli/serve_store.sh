@@ -132,6 +132,19 @@ if [ -n "${HM_STORE_SERVER:-}" ]; then # started by tests/postgres.sh
   howmany runs delete --where 'id>0' --yes >/dev/null
   kill_servers "$HM_STORE_SERVER" postgres "${HM_KILLS:-10}" 2
 
+  # A restart of the database ends the connections: the next read and the next write must succeed.
+  start --record "$HM_STORE_SERVER"
+  folder=${HM_STORE_SERVER##*host=}
+  answers "postgres: runs are listed before a restart" '.runs | length >= 0' "$url/v1/runs?limit=1"
+  main=$(head -n 1 "$folder/data/postmaster.pid")
+  pgrep -P "$main" -f howmany >"$work/backends"
+  kill -TERM $(cat "$work/backends")
+  ended() { ! ps -p "$(paste -s -d , "$work/backends")" >/dev/null; }
+  check "postgres: the connections are ended" wait_for 20 ended
+  answers "postgres: runs are listed after it" '.runs | length >= 0' "$url/v1/runs?limit=1"
+  answers "postgres: a run is added after it" '.added == 1' -d '{"n":6,"seconds":7}' -H 'Content-Type: application/json' "$url/v1/runs"
+  check "postgres: the server stayed ready" test "$(get "$url/readyz")" = ok
+
   # A database that may only be read: writes fail, reads do not.
   start --record "$HM_STORE_SERVER&options=-cdefault_transaction_read_only%3Don"
   for k in 1 2; do
@@ -142,8 +155,6 @@ if [ -n "${HM_STORE_SERVER:-}" ]; then # started by tests/postgres.sh
 
   # If PostgreSQL hangs, only requests that need the store may fail, and only the first one may wait.
   start --record "$HM_STORE_SERVER" --workers 2
-  folder=${HM_STORE_SERVER##*host=}
-  main=$(head -n 1 "$folder/data/postmaster.pid")
   answers "postgres: before it hangs" '.runs | length >= 0' "$url/v1/runs?limit=1"
   kill -STOP "$main" $(pgrep -P "$main")
   get -m 20 -o "$work/body" -w '%{http_code} %{time_total}' "$url/v1/runs?limit=1" >"$work/hung" &

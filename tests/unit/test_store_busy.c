@@ -6,6 +6,8 @@
  */
 #include "store_testing.h"
 
+#include <unistd.h>
+
 #include "budget.h"
 #include "store.h"
 
@@ -140,6 +142,29 @@ static void errors_of_data_are_not_those_of_the_database(void **state)
     hm_store_close(store);
 }
 
+/* A connection that the server has ended while it was idle is found before it is used. */
+static void ended_connections_are_found(void **state)
+{
+    char where[1024];
+    struct other other;
+
+    (void)state;
+    snprintf(where, sizeof(where), "%s", fresh_where());
+    struct hm_store *store = open_store(where);
+    assert_true(hm__store_is_usable(store));
+    other_open(&other, where);
+    other_run(&other, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                      "WHERE pid <> pg_backend_pid() AND usename = current_user");
+    for (int i = 0; i < 2000 && hm__store_is_usable(store); i++)
+        usleep(10000);
+    assert_false(hm__store_is_usable(store));
+    hm_store_close(store);
+    store = open_store(where);
+    assert_true(hm__store_is_usable(store));
+    other_close(&other);
+    hm_store_close(store);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -147,6 +172,7 @@ int main(void)
         cmocka_unit_test(abandoned_writers_release_their_lock),
         cmocka_unit_test(a_transaction_that_cannot_begin_ends),
         cmocka_unit_test(errors_of_data_are_not_those_of_the_database),
+        cmocka_unit_test(ended_connections_are_found),
     };
     return cmocka_run_group_tests_name(store_server() ? "PostgreSQL" : "SQLite", tests, make_folder,
                                        remove_folder);

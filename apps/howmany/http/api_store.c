@@ -92,11 +92,27 @@ static int fail_unhealthy(struct hm_err *err)
     return HM_E_IO;
 }
 
+/* Returns an idle connection, or NULL if there is none. Connections that the database has ended are
+ * closed. */
+static struct hm_store *take_idle(struct api_store *s)
+{
+    struct hm_store *store;
+
+    for (;;) {
+        pthread_mutex_lock(&s->lock);
+        store = s->idle_count > 0 ? s->idle[--s->idle_count] : NULL;
+        pthread_mutex_unlock(&s->lock);
+        if (!store || hm__store_is_usable(store))
+            return store;
+        hm_store_close(store);
+    }
+}
+
 static int pool_open(void *context, const char *where, struct hm_store **ret_store,
                      struct hm_err *err)
 {
     struct api_store *s = context;
-    struct hm_store *store = NULL;
+    struct hm_store *store;
     int rc = 0;
 
     /* The address `where` is ignored, because an HTTP request cannot choose the store. */
@@ -113,10 +129,8 @@ static int pool_open(void *context, const char *where, struct hm_store **ret_sto
     }
     rc = 0;
     s->in_use++;
-    if (s->idle_count > 0)
-        store = s->idle[--s->idle_count];
     pthread_mutex_unlock(&s->lock);
-    if (!store)
+    if (!(store = take_idle(s)))
         rc = hm_store_open(s->where, &store, err);
     if (rc) {
         /* Other errors, such as a lack of memory, affect only one request. */
