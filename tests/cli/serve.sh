@@ -358,6 +358,30 @@ say "$code" "clients that send one byte at a time are disconnected within 15 s, 
 stop
 check "after the abuse the exit code is 0" test "$code" -eq 0
 check "the abuse leaves nothing in the log" test ! -s "$work/log"
+# ---- a log that is not read
+mkfifo "$work/pipe"
+exec 4<>"$work/pipe"
+: >"$work/url"
+howmany serve --listen 127.0.0.1:0 --record none >"$work/url" 2>"$work/pipe" &
+pid=$!
+wait_for 30 started
+url=$(cat "$work/url")
+check "requests are answered while no program reads the log" test "$(curl -s -m 60 "$url/healthz?[1-4000]" | grep -cx ok)" = 4000
+dropped=$(get "$url/metrics" | sed -n 's/^howmany_log_dropped_total //p')
+check "metrics: lines of the log were dropped ($dropped)" test "${dropped:-0}" -gt 0
+cat <&4 >"$work/read" &
+reading=$!
+reported() { jq -se "map(.dropped // 0) | add >= $dropped" "$work/read"; }
+check "the log tells how many lines it lacks when it is read again" wait_for 20 reported
+get "$url/healthz" >/dev/null
+last_logged() { jq -se '.[-1] | .path == "/healthz" and .status == 200' "$work/read"; }
+check "later requests are logged" wait_for 20 last_logged
+kill $reading
+wait $reading 2>/dev/null
+curl -s -m 60 "$url/healthz?[1-2000]" >/dev/null
+stop
+check "a server whose log is not read ends after SIGTERM" test "$code" -eq 0
+exec 4>&-
 # ---- names of the server
 start --record none
 for name in localhost 127.0.0.1 127.0.0.53:80 '[::1]:8080' LOCALHOST:1; do

@@ -18,6 +18,7 @@
 #include "folders.h"
 #include "http_address.h"
 #include "http_confine.h"
+#include "http_log.h"
 #include "json.h"
 #include "listing.h"
 #include "own_store.h"
@@ -43,6 +44,7 @@ struct serve_state {
     struct tokens *tokens;
     struct hm_catalog *catalog;
     struct api_store *store; /* Store of runs; NULL if there is none. */
+    struct http_log *log;    /* Log of requests; NULL if there is none. */
     struct hm_board *board;  /* List of running commands; NULL if there is none. */
     struct api *api;
 };
@@ -133,6 +135,7 @@ static void serve_end(void *state)
 
     api_free(s->api);
     api_store_free(s->store);
+    http_log_free(s->log);
     hm__board_close(s->board);
     tokens_free(s->tokens);
     hm_catalog_free(s->catalog);
@@ -192,35 +195,6 @@ static int serve_accept(void *state, int option, const char *value)
 
 /* ---- the log --------------------------------------------------------------------------------- */
 
-static void log_begin(struct hm_json *json)
-{
-    struct timespec now;
-    struct tm parts;
-    char text[32], stamp[48];
-
-    clock_gettime(CLOCK_REALTIME, &now);
-    gmtime_r(&now.tv_sec, &parts);
-    strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &parts);
-    snprintf(stamp, sizeof(stamp), "%s.%03ldZ", text, now.tv_nsec / 1000000);
-    hm__json_open(json, NULL, HM_JSON_OBJECT);
-    hm__json_put_text(json, "time", stamp);
-}
-
-/*
- * Writes a line of the log to standard error. If this fails, the line is lost, because there is no
- * other place to report the failure.
- */
-static void log_end(struct hm_json *json)
-{
-    struct hm_text *line = json->out;
-
-    hm__json_close(json);
-    hm__text_add(line, "\n");
-    if (!line->failed && write(STDERR_FILENO, line->data, line->length) < 0)
-        line->failed = true;
-    hm__text_release(line);
-}
-
 static void log_request(void *context, const struct http_request *r,
                         const struct http_response *response, double seconds, size_t received)
 {
@@ -230,9 +204,9 @@ static void log_request(void *context, const struct http_request *r,
     char text[32];
 
     api_done(s->api, r, response, seconds);
-    if (s->quiet)
+    if (!s->log)
         return;
-    log_begin(&json);
+    http_log_begin(&json);
     hm__json_put_text(&json, "id", r->id);
     hm__json_put_text(&json, "address", r->address);
     hm__json_put_text(&json, "method", r->method);
@@ -244,7 +218,7 @@ static void log_request(void *context, const struct http_request *r,
     hm__json_put_number(&json, "sent", (double)response->length);
     if (response->refusal != HTTP_REFUSAL_NONE)
         hm__json_put_text(&json, "refused", http_refusal_name(response->refusal));
-    log_end(&json);
+    http_log_end(s->log, &json);
 }
 
 /* Logs that the server closed a connection before its request was complete. */
@@ -255,12 +229,12 @@ static void log_closed(void *context, const char *address, enum http_refusal ref
     struct hm_json json = {.out = &line};
 
     api_closed(s->api, refusal);
-    if (s->quiet)
+    if (!s->log)
         return;
-    log_begin(&json);
+    http_log_begin(&json);
     hm__json_put_text(&json, "address", address);
     hm__json_put_text(&json, "cut", http_refusal_name(refusal));
-    log_end(&json);
+    http_log_end(s->log, &json);
 }
 
 static enum http_next handle_quick(void *context, const struct http_request *r,
@@ -465,8 +439,10 @@ static void wait_for_end(const sigset_t *signals)
 static int shut_down(struct serve_state *s, struct http_server *server)
 {
     api_shut_down(s->api);
-    if (!http_drain(server, DRAIN_S))
+    if (!http_drain(server, DRAIN_S)) {
+        http_log_flush(s->log, 1);
         _exit(EXIT_ANSWERED);
+    }
     api_attach(s->api, NULL);
     http_stop(server);
     return EXIT_ANSWERED;
@@ -526,7 +502,10 @@ static int serve_run(void *state)
     if ((rc = find_files(s)) || (rc = confine_files(s)) || (rc = open_store(s)) ||
         (rc = open_board(s)))
         return rc;
+    if (!s->quiet && !(s->log = http_log_new(STDERR_FILENO)))
+        return cli_complain("serve: the log of requests cannot be started");
     struct api_settings settings = {.catalog = s->catalog,
+                                    .log = s->log,
                                     .store = s->store,
                                     .board = s->board,
                                     .tokens = s->tokens,

@@ -509,6 +509,8 @@ static void send_metrics(struct api *a, struct http_response *out)
     if (server)
         http_count(server, &counts);
     api_metrics_render(a->metrics, &counts, &text);
+    if (a->settings.log)
+        api_metrics_log(http_log_dropped(a->settings.log), &text);
     if (a->settings.store) {
         struct api_store_counts store;
         api_store_count(a->settings.store, &store);

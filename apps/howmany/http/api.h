@@ -10,6 +10,7 @@
 #include "api_store.h"
 #include "board.h"
 #include "http.h"
+#include "http_log.h"
 #include "tokens.h"
 
 struct api;
@@ -18,6 +19,7 @@ struct api_settings {
     struct hm_catalog *catalog; /* Catalog of models and machines; borrowed. */
     struct api_store *store;    /* Store of runs, borrowed; NULL if there is none. */
     struct hm_board *board; /* List of running commands (board), borrowed; NULL if there is none. */
+    const struct http_log *log;  /* Log of requests, borrowed; NULL if there is none. */
     const struct tokens *tokens; /* Accepted tokens, borrowed; NULL if no token is needed. */
     /* Names of this server other than the loopback names, separated by commas, borrowed; NULL if
      * there are none. They are accepted in Host and Origin. */

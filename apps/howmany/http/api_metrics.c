@@ -133,6 +133,12 @@ void api_metrics_render(const struct api_metrics *m, const struct http_counts *c
     hm__text_addf(out, "howmany_cache_total{found=\"no\"} %llu\n", counter_value(&m->misses));
 }
 
+void api_metrics_log(unsigned long long dropped, struct hm_text *out)
+{
+    put_head(out, "log_dropped_total", "counter", "Lines of the log that could not be written.");
+    hm__text_addf(out, "howmany_log_dropped_total %llu\n", dropped);
+}
+
 void api_metrics_store(const struct api_store_counts *counts, struct hm_text *out)
 {
     put_head(out, "store_commits_total", "counter", "Committed transactions.");

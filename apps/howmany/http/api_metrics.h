@@ -25,6 +25,8 @@ void api_metrics_cached(struct api_metrics *metrics, bool hit);
 /* Writes all counters in the text format of Prometheus, version 0.0.4. */
 void api_metrics_render(const struct api_metrics *metrics, const struct http_counts *counts,
                         struct hm_text *out);
+/* Writes the number of dropped lines of the log in the text format of Prometheus. */
+void api_metrics_log(unsigned long long dropped, struct hm_text *out);
 /* Writes the counters of the store in the text format of Prometheus. */
 void api_metrics_store(const struct api_store_counts *counts, struct hm_text *out);
 
