@@ -193,6 +193,21 @@ check "the store is in the home folder" test -f "$HOME/.local/share/howmany/howm
 expect "a store that cannot be opened is reported" 2 "nothere" howmany serve --listen 127.0.0.1:0 --record "$work/nothere/x.db"
 expect "a file that is not a store is reported" 2 "runs.csv" howmany serve --listen 127.0.0.1:0 --record "$work/runs.csv"
 
+# ---- symbolic links
+mkdir "$work/links" "$work/real"
+ln -s ../real/linked.db "$work/links/linked.db"
+ln -s linked.db "$work/links/twice.db"
+for there in "does not exist yet" "exists"; do
+  start --record "$work/links/twice.db" --progress none
+  answers "a link to a store that $there is served" '.runs | length >= 0' "$url/v1/runs"
+  answers "a link to a store that $there: a run is added" '.added == 1' -d "{\"n\":${#there},\"seconds\":1}" -H 'Content-Type: application/json' "$url/v1/runs"
+  stop
+done
+check "the runs are in the target of the link" test "$(howmany runs list --record "$work/real/linked.db" --json | jq '.runs | length')" = 2
+ln -s ../real/progress "$work/links/progress"
+start --record none --progress "$work/links/progress"
+check "a link to the file of running commands is used" test -f "$work/real/progress"
+
 # ---- tokens
 howmany serve --make-token read >"$work/reader"
 howmany serve --make-token write >"$work/writer"

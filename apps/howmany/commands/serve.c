@@ -301,6 +301,30 @@ static int load_tokens(struct serve_state *s)
 /* ---- the store and the board ----------------------------------------------------------------- */
 
 /*
+ * Replaces a path that is a symbolic link by its target, which need not exist yet. The files next
+ * to a store or a board are made in the folder of the target, so that folder is the one that must
+ * be writable. A path that is too long is kept.
+ */
+static void follow_links(char *path, size_t room)
+{
+    enum { LINKS = 40 }; /* Largest number of links that the kernel follows, too. */
+
+    for (int i = 0; i < LINKS; i++) {
+        char target[PATH_MAX], joined[2 * PATH_MAX];
+        ssize_t length = readlink(path, target, sizeof(target) - 1);
+        if (length <= 0)
+            return;
+        target[length] = '\0';
+        const char *slash = target[0] == '/' ? NULL : strrchr(path, '/');
+        int folder = slash ? (int)(slash - path) + 1 : 0;
+        snprintf(joined, sizeof(joined), "%.*s%s", folder, path, target);
+        if (strlen(joined) >= room)
+            return;
+        snprintf(path, room, "%s", joined);
+    }
+}
+
+/*
  * Finds the store and the list of running commands (board), and creates the folders of their
  * default paths.
  */
@@ -317,12 +341,15 @@ static int find_files(struct serve_state *s)
             return cli_complain("--record: the name of the store is too long");
         snprintf(s->store_path, sizeof(s->store_path), "%s", where);
         s->connects = strstr(where, "://") != NULL;
+        if (!s->connects)
+            follow_links(s->store_path, sizeof(s->store_path));
     }
     if (s->progress && strcmp(s->progress, "none") != 0)
         snprintf(s->board_path, sizeof(s->board_path), "%s", s->progress);
     else if (!s->progress && !cli_board_find(s->board_path))
         s->board_path[0] =
             '\0'; /* An empty path means that there is no list of running commands. */
+    follow_links(s->board_path, sizeof(s->board_path));
     if (s->board_path[0] && cli_folders_make(s->board_path, &err) && s->progress) {
         hm__err_field(&err, "--progress");
         return cli_report(&err);
