@@ -163,18 +163,37 @@ static int fail_full(struct hm_err *err)
     return HM_E_IO;
 }
 
-bool hm__sqlite_is_protected(const char *where)
+/* Returns whether the permissions of a file's folder allow writing; true if memory runs out. */
+static bool is_folder_writable(const char *where)
 {
     const char *slash = strrchr(where, '/');
     struct hm_text folder = {0};
 
     if (slash)
         hm__text_add_n(&folder, where, (size_t)(slash - where) + 1);
-    /* If there is no memory for the name of the folder, the error of opening the file is kept. */
-    bool writable = folder.failed || (access(where, W_OK) == 0 &&
-                                      access(folder.data ? folder.data : ".", W_OK) == 0);
+    bool writable = folder.failed || access(folder.data ? folder.data : ".", W_OK) == 0;
     hm__text_release(&folder);
+    return writable;
+}
+
+bool hm__sqlite_is_protected(const char *where)
+{
+    bool writable = access(where, W_OK) == 0 && is_folder_writable(where);
+
     return !writable && access(where, R_OK) == 0;
+}
+
+/*
+ * Reports that a new file cannot be made in the folder of the store although the permissions of the
+ * folder allow it. The server may write only in the folder that had this name when it started.
+ */
+static int fail_forbidden(struct hm_err *err)
+{
+    hm__fail(err, HM_E_IO,
+             "cannot use the store: the system forbids writing in its folder, although its "
+             "permissions allow it");
+    hm__err_hint(err, "if the folder was replaced while a server uses it, restart the server");
+    return HM_E_IO;
 }
 
 /* SQLite keeps no reason for this. */
@@ -184,6 +203,8 @@ int hm__sqlite_fail_read_only(const char *where, struct hm_err *err)
 
     if (number == ENOSPC || number == EDQUOT)
         return fail_full(err);
+    if (number == EACCES && is_folder_writable(where))
+        return fail_forbidden(err);
     return hm__fail(err, HM_E_IO,
                     "cannot use the store: it could be opened for reading only, although its "
                     "permissions allow writing (an error of the disk?)");
@@ -224,6 +245,8 @@ int hm__sqlite_fail(sqlite3 *db, const char *opened, bool read_only, int code, s
         return fail_full(err);
     if ((code & 0xff) == SQLITE_READONLY && !read_only && where && !hm__sqlite_is_protected(where))
         return hm__sqlite_fail_read_only(where, err);
+    if ((code & 0xff) == SQLITE_CANTOPEN && number == EACCES && where && is_folder_writable(where))
+        return fail_forbidden(err);
     if (known && number != EIO)
         return fail_known(code, known, err);
     if (number && (known || (code & 0xff) == SQLITE_CANTOPEN || (code & 0xff) == SQLITE_IOERR))

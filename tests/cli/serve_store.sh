@@ -324,6 +324,24 @@ lists_new() { [ "$(get "$url/v1/runs" | jq -c '[.runs[].n]')" = '[2]' ]; }
 check "the server lists the runs of the new file" wait_for 20 lists_new
 stop
 
+# A folder that is replaced while its store is served: the server may write only in the old one (Landlock, if the kernel has it).
+for there in "" "with a store"; do
+  mkdir "$work/folder"
+  start --record "$work/folder/runs.db" --progress none
+  answers "a run is added before the folder is replaced" '.added == 1' -d '{"n":1,"seconds":1}' -H 'Content-Type: application/json' "$url/v1/runs"
+  mv "$work/folder" "$work/folder.old"
+  mkdir "$work/folder"
+  [ -z "$there" ] || howmany runs add n=1 seconds=1 --record "$work/folder/runs.db" >/dev/null
+  get -o "$work/body" -w '%{http_code}' -d '{"n":2,"seconds":2}' -H 'Content-Type: application/json' "$url/v1/runs" >"$work/status"
+  if [ "$(cat "$work/status")" = 200 ]; then
+    skip "a folder that is replaced" "the kernel has no Landlock"
+  else
+    check "a folder that is replaced ${there:-without a store} is named as the reason" jq -e '.status == 503 and (.detail | contains("forbids writing in its folder")) and (.hint | contains("restart the server"))' "$work/body"
+  fi
+  stop
+  rm -rf "$work/folder" "$work/folder.old"
+done
+
 # A write-ahead log that is removed while it is used: no run that was acknowledged before or afterwards is lost when the server
 # is killed. The first request that needs the log copies it into the file.
 for removed in "-wal" "-wal -shm"; do
