@@ -153,6 +153,23 @@ if [ -n "${HM_STORE_SERVER:-}" ]; then # started by tests/postgres.sh
     check "postgres: a server with a read-only database is ready, request $k" test "$(get "$url/readyz")" = ok
   done
 
+  # A lock that another program holds.
+  command -v psql >/dev/null || PATH=$PATH:$(ls -d /usr/lib/postgresql/*/bin | tail -n 1)
+  start --record "$HM_STORE_SERVER" --time-limit 500ms
+  mkfifo "$work/unlock"
+  psql -qAt "$HM_STORE_SERVER" <"$work/unlock" >"$work/lock" 2>&1 &
+  locking=$!
+  exec 4>"$work/unlock"
+  echo "BEGIN; SELECT pg_advisory_xact_lock(1752135534, hashtext(current_schema())); SELECT 'locked';" >&4
+  check "postgres: another program locks the store" wait_for 20 grep -q locked "$work/lock"
+  for k in 1 2; do
+    problem "postgres: a locked store refuses runs, request $k" 503 '.field == "lock"' -d '{"n":5,"seconds":7}' -H 'Content-Type: application/json' "$url/v1/runs"
+    answers "postgres: a locked store is read, request $k" '.runs | length >= 0' "$url/v1/runs?limit=1"
+    check "postgres: a server with a locked store is ready, request $k" test "$(get "$url/readyz")" = ok
+  done
+  exec 4>&-
+  wait $locking
+
   # If PostgreSQL hangs, only requests that need the store may fail, and only the first one may wait.
   start --record "$HM_STORE_SERVER" --workers 2
   answers "postgres: before it hangs" '.runs | length >= 0' "$url/v1/runs?limit=1"

@@ -395,6 +395,50 @@ static void runs_are_placed_after_the_answers(void **state)
     server_close(&s);
 }
 
+/* Adds as many runs as are added to the indexes together. */
+static void add_many(struct group_server *s)
+{
+    static char bodies[REQUESTS][80];
+    struct http_request requests[REQUESTS];
+    size_t added = 0;
+
+    while (added < HM_STORE_WAITING) {
+        struct http_response responses[REQUESTS] = {0};
+        for (size_t i = 0; i < REQUESTS; i++) {
+            snprintf(bodies[i], sizeof(bodies[i]), "{\"n\": %zu, \"seconds\": 2.5}", ++added);
+            requests[i] = post_run("", bodies[i]);
+        }
+        answer_group(s, requests, responses, REQUESTS);
+        for (size_t i = 0; i < REQUESTS; i++)
+            check_response(&responses[i], 200, "\"added\":1");
+    }
+}
+
+/* Adding runs to the indexes does not wait for the lock of another program; a later call adds
+ * them. */
+static void placing_does_not_wait(void **state)
+{
+    struct group_server s;
+    void *other;
+    char *label;
+
+    (void)state;
+    server_open(&s);
+    add_many(&s);
+    assert_done(store_sql()->open(s.where, &other, &label, err));
+    assert_done(store_sql()->exec(other, store_sql()->begin_write, err));
+    double begun = hm__budget_now();
+    api_after_group(s.api);
+    assert_true(hm__budget_now() - begun < 4); /* The store waits for locks for 5 s. */
+    assert_true(waiting_runs(&s) >= HM_STORE_WAITING);
+    assert_done(store_sql()->exec(other, "ROLLBACK", err));
+    store_sql()->close(other);
+    hm_text_free(label);
+    api_after_group(s.api);
+    assert_int_equal(waiting_runs(&s), 0);
+    server_close(&s);
+}
+
 /* Large bodies do not keep the thread of the group busy. */
 static void a_large_body_waits_alone(void **state)
 {
@@ -419,6 +463,7 @@ int main(void)
         cmocka_unit_test(one_transaction_for_all),
         cmocka_unit_test(wrong_requests_in_a_group),
         cmocka_unit_test(runs_are_placed_after_the_answers),
+        cmocka_unit_test(placing_does_not_wait),
         cmocka_unit_test(all_kinds_in_a_group),
         cmocka_unit_test(a_conflict_in_a_group),
         cmocka_unit_test(a_store_that_fails),

@@ -529,15 +529,34 @@ void api_store_stop(struct api_store *s, double seconds)
     pthread_cond_broadcast(&s->written);
 }
 
+/*
+ * Returns whether runs can be added to the indexes without waiting for a lock of another program,
+ * during which no request could write.
+ */
+static bool can_place(struct api_store *s)
+{
+    struct hm_store_group t;
+    struct hm_err err = {0};
+
+    if (s->own->waiting >= 0 && s->own->waiting + (int64_t)s->unplaced < HM_STORE_WAITING)
+        return true; /* There are too few runs, so they are only counted. */
+    if (begin_transaction(s, &t, http_now(), &err))
+        return false;
+    hm__store_group_end(&t, HM_E_CANCELLED, NULL);
+    return true;
+}
+
 void api_store_settle(struct api_store *s)
 {
     struct hm_err err;
 
-    if (begin_writing(s, 0, &err))
+    /* A thread that is writing calls this function, too, so there is no need to wait for it. */
+    if (begin_writing(s, http_now(), &err))
         return;
-    if (s->own && s->unplaced > 0)
+    if (s->own && s->unplaced > 0 && can_place(s)) {
         hm__store_place(s->own, s->unplaced);
-    s->unplaced = 0;
+        s->unplaced = 0;
+    }
     end_writing(s);
 }
 

@@ -53,7 +53,7 @@ void api_store_stop(struct api_store *store, double seconds);
 
 /*
  * Adds the runs of earlier groups to the indexes, if there are many. This takes some time, so it is
- * called after the answers have been handed over.
+ * called after the answers have been handed over. Does nothing while another thread writes.
  */
 void api_store_settle(struct api_store *store);
 
