@@ -285,9 +285,9 @@ static int count_other_priorities(void)
 }
 
 /*
- * Requests that take long run with a lower priority, also one that often asks whether it should
- * end, while others take long. The threads that replace theirs have the priority of the process,
- * and keep it when the long requests have ended.
+ * Requests that take long run with a lower priority. One of them often asks whether it should end,
+ * while others take long. The new threads that answer further requests have the priority of the
+ * process, and keep it when the long requests have ended.
  */
 static void test_idle_threads_have_the_priority_of_the_process(void **state)
 {
