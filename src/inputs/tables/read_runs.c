@@ -9,7 +9,6 @@
  * bytes of memory. A JSON object may also have a list `samples` (read_samples.h).
  */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
