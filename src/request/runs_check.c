@@ -99,7 +99,8 @@ struct copy {
     struct hm_err refusal;
     int64_t last; /* Largest id of a run. */
     int64_t runs, documents;
-    int64_t lost; /* Number of documents that cannot be read. */
+    int64_t lost;   /* Number of documents that cannot be read. */
+    int64_t unread; /* Number of ids that cannot be read; there may be no runs with these ids. */
 };
 
 enum { NOT_COPIED = 1 }; /* Result for runs that cannot be read, or that need not be copied. */
@@ -166,8 +167,10 @@ static int copy_range(struct copy *c, int64_t from, int64_t end, struct hm_err *
     snprintf(most, sizeof(most), "id<%lld", (long long)end);
     struct hm_err why = {0};
     int rc = hm_store_list(c->store, &filter, &page, &why);
-    if (rc == HM_E_IO)
+    if (rc && hm__store_is_partly_unreadable(&why)) {
+        c->unread += single;
         return NOT_COPIED;
+    }
     if (rc && err)
         *err = why;
     if (rc == 0 && page)
@@ -221,7 +224,7 @@ static int copy_document(struct copy *c, struct hm_store *to, const char *kind, 
 
     if (rc == 0 && !there) {
         rc = hm_store_get(c->store, kind, name, &text, &why);
-        if (rc == HM_E_IO) {
+        if (rc && hm__store_is_partly_unreadable(&why)) {
             c->lost += !c->again;
             rc = 0;
         } else if (rc && err)
@@ -245,9 +248,10 @@ static int copy_documents(struct copy *c, struct hm_err *err)
     struct hm_err why = {0};
     int rc = hm_store_documents(c->store, NULL, add_document_name, &names, &why);
 
-    if (rc && rc != HM_E_IO && err)
+    if (rc && hm__store_is_partly_unreadable(&why))
+        rc = 0;
+    if (rc && err)
         *err = why;
-    rc = rc == HM_E_IO ? 0 : rc;
     if (rc == 0 && names.failed)
         rc = hm__fail_nomem(err);
     if (rc == 0 && names.length > 0)
@@ -276,6 +280,7 @@ static int copy_missed(struct copy *c, struct hm_err *err)
 {
     int rc = 0;
 
+    c->unread = 0;
     for (size_t i = 0; rc == 0 && i < c->missed.count; i++)
         rc = copy_readable(c, c->missed.ids[i], c->missed.ids[i] + 1, err);
     return rc;
@@ -347,6 +352,8 @@ static void write_copied(struct hm_text *out, const struct copy *c)
     if (c->documents > 0)
         hm__text_addf(out, " and %lld documents", (long long)c->documents);
     hm__text_addf(out, " copied; the largest id was %lld", (long long)c->last);
+    if (c->unread > 0)
+        hm__text_addf(out, "; %lld ids cannot be read", (long long)c->unread);
     if (c->lost > 0)
         hm__text_addf(out, "; %lld documents cannot be read", (long long)c->lost);
     hm__text_add(out, "\n");

@@ -273,8 +273,7 @@ static int check_place(struct sqlite *c, bool waits, struct hm_err *err)
     if (!moved && !hm__sqlite_log_is_lost(c->db))
         return 0;
     rescue_log(c, waits);
-    return moved ? hm__fail(err, HM_E_IO, "cannot use the store: its file was removed or replaced")
-                 : hm__sqlite_fail_lost_log(err);
+    return hm__sqlite_fail_lost(moved ? "file" : "write-ahead log", err);
 }
 
 static int sqlite_query(void *connection, const char *sql, const struct hm_sql_value *parameters,
@@ -431,7 +430,9 @@ static int release_held(const char *where, struct hm_err *err)
         struct sqlite *c = *at;
         const char *name = sqlite3_db_filename(c->db, "main");
         if (is_held(c)) {
-            rc = rc || !name || !is_same_name(name, where) ? rc : hm__sqlite_fail_lost_log(err);
+            rc = rc || !name || !is_same_name(name, where)
+                     ? rc
+                     : hm__sqlite_fail_lost("write-ahead log", err);
             at = &c->next;
             continue;
         }

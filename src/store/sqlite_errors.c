@@ -149,10 +149,11 @@ bool hm__sqlite_log_is_lost(sqlite3 *db)
     return lost;
 }
 
-int hm__sqlite_fail_lost_log(struct hm_err *err)
+int hm__sqlite_fail_lost(const char *what, struct hm_err *err)
 {
-    return hm__fail(err, HM_E_IO,
-                    "cannot use the store: its write-ahead log was removed or replaced");
+    hm__fail(err, HM_E_IO, "cannot use the store: its %s was removed or replaced", what);
+    hm__err_field(err, HM_STORE_PLACE);
+    return HM_E_IO;
 }
 
 static int fail_full(struct hm_err *err)
@@ -232,7 +233,7 @@ int hm__sqlite_fail(sqlite3 *db, const char *opened, bool read_only, int code, s
     }
     if ((code & 0xff) == SQLITE_IOERR && db &&
         (hm__sqlite_log_is_lost(db) || sqlite3_extended_errcode(db) == SQLITE_IOERR_SHMLOCK))
-        return hm__sqlite_fail_lost_log(err);
+        return hm__sqlite_fail_lost("write-ahead log", err);
     if ((code & 0xff) == SQLITE_NOMEM)
         return hm__fail_nomem(err);
     if ((code & 0xff) == SQLITE_CONSTRAINT)

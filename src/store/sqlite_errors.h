@@ -15,7 +15,8 @@
 int hm__sqlite_fail(sqlite3 *db, const char *opened, bool read_only, int code, struct hm_err *err);
 /* Returns whether the write-ahead log was removed or replaced after it was opened. */
 bool hm__sqlite_log_is_lost(sqlite3 *db);
-int hm__sqlite_fail_lost_log(struct hm_err *err);
+/* Reports that a file, `what`, was removed or replaced while it was used. */
+int hm__sqlite_fail_lost(const char *what, struct hm_err *err);
 /* Returns whether a file can be read, but the file or its folder cannot be written. */
 bool hm__sqlite_is_protected(const char *where);
 /* Reports that the file or its log could be opened for reading only, although they may be written.

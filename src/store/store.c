@@ -173,6 +173,12 @@ bool hm__store_refuses_writes(const struct hm_err *err)
     return false;
 }
 
+bool hm__store_is_partly_unreadable(const struct hm_err *err)
+{
+    return err->code == HM_E_IO && !hm__store_refuses_writes(err) &&
+           strcmp(err->field, HM_STORE_PLACE) != 0;
+}
+
 bool hm__store_is_usable(const struct hm_store *store)
 {
     return !store->sql->usable || store->sql->usable(store->connection);

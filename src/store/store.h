@@ -141,6 +141,11 @@ int hm__store_query(struct hm_store *store, const char *sql, const struct hm_sql
  * disk is full, another program holds a lock, or the store may not be written.
  */
 bool hm__store_refuses_writes(const struct hm_err *err);
+/*
+ * Returns whether an error of reading concerns only what was read, as damage of a page does, so
+ * that other parts of the store may be readable.
+ */
+bool hm__store_is_partly_unreadable(const struct hm_err *err);
 /* Returns whether the connection, which runs no statement, can still be used. */
 bool hm__store_is_usable(const struct hm_store *store);
 

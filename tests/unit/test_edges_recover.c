@@ -267,7 +267,7 @@ static void parts_of_a_copy_do_not_overlap(void **state)
 /* Exactly those runs must be copied that can be read one at a time. */
 static void damaged_stores_are_copied(void **state)
 {
-    char text[80], *page = NULL;
+    char text[120], *page = NULL;
     int readable;
 
     (void)state;
@@ -290,10 +290,36 @@ static void damaged_stores_are_copied(void **state)
     if (readable == 0 || readable == MANY)
         fail_msg("%d runs can be read", readable);
     fails_with_hint(new_request("runs check"), &with_store, HM_E_IO, "damage", "");
-    snprintf(text, sizeof(text), "%d runs copied; the largest id was %d\n", readable, MANY);
+    snprintf(text, sizeof(text), "%d runs copied; the largest id was %d; %d ids cannot be read\n",
+             readable, MANY, MANY - readable);
     text_is(verb_with("runs recover", "to", copy), &with_store, text);
     snprintf(text, sizeof(text), "%d runs, no damage found\n", readable);
     text_is(verb_with("runs check", "record", copy), &with_store, text);
+}
+
+/* Adds runs to the copy after the file of the store that is copied was removed. */
+static int remove_and_add(void *data, const char *where, struct hm_store_batch *batch,
+                          struct hm_err *err)
+{
+    unlink(path);
+    return access_add(data, where, batch, err);
+}
+
+/* A store that is removed while it is copied is not one whose runs cannot be read: the copy would
+ * end as if it were complete. */
+static void a_store_that_is_removed_is_not_copied(void **state)
+{
+    struct hm_store_access access = store_access;
+    struct hm_context context = with_store;
+
+    (void)state;
+    remove_files(path);
+    remove_files(copy);
+    make_large_store(path, MANY);
+    access.add = remove_and_add;
+    context.store = &access;
+    fails_with_hint(verb_with("runs recover", "to", copy), &context, HM_E_IO,
+                    "its file was removed or replaced", "");
 }
 
 /* Changes a store by statements of SQL. Its pages must have no checksums. */
@@ -588,6 +614,7 @@ int main(void)
         cmocka_unit_test(sound_stores_are_copied),
         cmocka_unit_test(parts_of_a_copy_do_not_overlap),
         cmocka_unit_test(damaged_stores_are_copied),
+        cmocka_unit_test(a_store_that_is_removed_is_not_copied),
         cmocka_unit_test(refused_runs_are_left_out),
         cmocka_unit_test(checksums_are_added),
         cmocka_unit_test(damaged_logs_are_copied),
