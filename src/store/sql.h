@@ -41,7 +41,8 @@ typedef int hm_sql_row(void *context, const struct hm_sql_value *cells, size_t c
 #define HM_STORE_DISK "disk"
 #define HM_STORE_LOCK "lock"
 #define HM_STORE_READ_ONLY "read_only"
-/* Field of errors (HM_E_IO) of stores whose file or log was removed or replaced while it was used. */
+/* Field of errors (HM_E_IO) of stores whose file or log was removed or replaced while it was used.
+ */
 #define HM_STORE_PLACE "place"
 
 struct hm_sql {
