@@ -346,9 +346,9 @@ static bool owns_log(const struct summed_file *f)
 
 /*
  * Returns whether a log that was removed or replaced may be copied into the file. If its index is
- * still there, programs exclude each other by the locks in it. Otherwise, another program must
- * neither use the file now, which would make a new index, nor have written to it since the log was
- * seen.
+ * still there, programs exclude each other by the locks in it. A program that has made a new index
+ * for this log has its transactions. Otherwise, no program must have written a new log, or to the
+ * file since the log was seen.
  */
 static bool may_rescue(struct summed_file *f)
 {
@@ -357,13 +357,28 @@ static bool may_rescue(struct summed_file *f)
 
     if (is_file_moved(f) && !owns_log(f))
         return false;
-    if (find_index(log, &now))
-        return is_same_file(&log->index_place, &now);
-    if (stat(log->name, &now) == 0 && now.st_size > 0)
-        return is_same_file(&log->place, &now);
+    const bool indexed = find_index(log, &now);
+    if (indexed && is_same_file(&log->index_place, &now))
+        return true;
+    const bool logged = stat(log->name, &now) == 0;
+    if (logged && is_same_file(&log->place, &now))
+        return !indexed;
+    if (logged && now.st_size > 0)
+        return false;
     return stat(sqlite3_filename_database(log->name), &now) == 0 &&
            (now.st_mtim.tv_sec < log->seen.tv_sec ||
             (now.st_mtim.tv_sec == log->seen.tv_sec && now.st_mtim.tv_nsec <= log->seen.tv_nsec));
+}
+
+/*
+ * Begins or ends the copying of a log into the file. It may not be complete, so the file may be
+ * newer afterwards than at the time when the log was seen.
+ */
+static void rescue(struct summed_file *f, bool begins)
+{
+    if (!begins && f->rescues && f->log_file)
+        clock_gettime(CLOCK_REALTIME, &f->log_file->seen);
+    f->rescues = begins && f->log_file && may_rescue(f);
 }
 
 /*
@@ -378,7 +393,7 @@ static bool may_write_log(struct summed_file *f)
     if (!f->log_file)
         return true;
     if (f->rescues)
-        return may_rescue(f);
+        return true;
     sqlite3_file *log = real_file(&f->log_file->base);
     return !is_log_replaced(f) && log->pMethods->xFileSize(log, &size) == SQLITE_OK &&
            size >= indexed_size(f);
@@ -407,7 +422,7 @@ static int sums_control(sqlite3_file *file, int what, void *argument)
         return SQLITE_OK;
     }
     if (what == HM_SUMS_RESCUE) {
-        f->rescues = *(const bool *)argument;
+        rescue(f, *(const bool *)argument);
         return SQLITE_OK;
     }
     if (what == HM_SUMS_LOG_LOST || what == HM_SUMS_LOG_HELD) {

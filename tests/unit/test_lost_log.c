@@ -208,24 +208,29 @@ static void writers_wait_for_readers(void **state)
     has_runs(where, 1, 4);
 }
 
-/* If the log cannot be copied when the store is closed, it is copied when it is opened again. */
+/* If only a part of the log can be copied when the store is closed, the rest is copied when it is
+ * opened again. */
 static void a_closed_store_keeps_its_log(void **state)
 {
-    const char *where = fresh_where();
-    struct hm_store *store = open_store(where), *other = NULL;
-
     (void)state;
-    add_runs(store, 1, 3);
-    sqlite3 *reader = begin_reading(where);
-    add_runs(store, 4, 1);
-    remove_next_to(where, "-wal");
-    hm_store_close(store);
-    assert_refused(hm_store_open(where, &other, err), HM_E_IO,
-                   "write-ahead log was removed or replaced");
-    assert_int_equal(sqlite3_exec(reader, "COMMIT", NULL, NULL, NULL), SQLITE_OK);
-    has_runs(where, 1, 4);
-    sqlite3_close(reader);
-    has_runs(where, 1, 4);
+    for (int both = 0; both < 2; both++) {
+        const char *where = fresh_where();
+        struct hm_store *store = open_store(where), *other = NULL;
+        add_runs(store, 1, 3);
+        sqlite3 *reader = begin_reading(where);
+        add_runs(store, 4, 1);
+        remove_next_to(where, "-wal");
+        if (both)
+            remove_next_to(where, "-shm");
+        hm_store_close(store);
+        for (int i = 0; i < 2; i++)
+            assert_refused(hm_store_open(where, &other, err), HM_E_IO,
+                           "write-ahead log was removed or replaced");
+        assert_int_equal(sqlite3_exec(reader, "COMMIT", NULL, NULL, NULL), SQLITE_OK);
+        has_runs(where, 1, 4);
+        sqlite3_close(reader);
+        has_runs(where, 1, 4);
+    }
 }
 
 /* Programs that use different indexes of one log would write to the same place. */
