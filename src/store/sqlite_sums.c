@@ -23,6 +23,7 @@
 #include <time.h>
 
 #include "sqlite_log.h"
+#include "sqlite_lost.h"
 
 enum {
     SUMS_PAGE = 4096, /* Page size of SQLite's new files; other sizes have no checksums. */
@@ -35,59 +36,10 @@ enum {
     WRITE_LOCK = 0, /* The lock that SQLite holds while it writes to the log. */
     /* The lock that SQLite holds while it reads the log after a crash, together with that for
      * writing. */
-    RECOVER_LOCK = 2,
-    /*
-     * Size of the header of the index, which is at the start of the shared memory and which a copy
-     * follows, and the places of the page size and of the number of frames in it
-     * (https://sqlite.org/walformat.html#the_wal_index_file_format).
-     */
-    INDEX_HEAD = 48,
-    AT_INDEX_PAGE_SIZE = 14,
-    AT_INDEX_FRAMES = 16
-};
-
-enum sums_state {
-    SUMS_UNKNOWN, /* The header has not been read yet, or the file is empty. */
-    SUMS_OFF,
-    SUMS_ON,
-    SUMS_DAMAGED /* The header contradicts itself. */
-};
-
-/* An open database file or log. The file of the default file system follows in memory. */
-struct summed_file {
-    sqlite3_file base;
-    enum sums_state state;     /* The database: whether its pages have checksums. */
-    const char *log;           /* The database: name of its log, borrowed from SQLite. */
-    bool log_damaged;          /* The database: true if damage was found in the log. */
-    bool log_foreign;          /* The database: true if the log is that of another file. */
-    uint32_t id;               /* The database: its id; 0 if it has none, or is not known. */
-    bool keep_log;             /* The database: true if the log must not be changed. */
-    bool rescues;              /* The database: true if a lost log is copied into the file. */
-    struct hm_log_pages pages; /* The database: pages that are read from a damaged log instead. */
-    const volatile unsigned char
-        *index;                   /* The database: start of the log's index; NULL: unknown. */
-    struct summed_file *log_file; /* The database: its open log. The log: NULL. */
-    struct summed_file *owner;    /* The log: the database whose member log_file points to it. */
-    const char *name;             /* The log: its name, borrowed from SQLite. */
-    struct stat place; /* The log: the file when it was opened; st_ino is 0 if unknown. */
-    /* The log: its index when it was mapped, the same way, and the last time at which the log was
-     * seen in its place. */
-    struct stat index_place;
-    struct timespec seen;
-    /*
-     * The log: header of the frame that was written last, its place, and the end of the frames that
-     * were written since the last sync; 0 if there are none.
-     */
-    unsigned char frame[HM_LOG_FRAME_HEAD];
-    sqlite3_int64 frame_at, end;
+    RECOVER_LOCK = 2
 };
 
 static sqlite3_vfs *real_vfs; /* File system to which all calls are passed on. */
-
-static sqlite3_file *real_file(sqlite3_file *file)
-{
-    return (sqlite3_file *)((struct summed_file *)file + 1);
-}
 
 /*
  * Returns the checksum of a page; never 0. Each step is a one-to-one function of the sum so far, so
@@ -120,7 +72,7 @@ static bool page_is_sound(const unsigned char *page, sqlite3_int64 offset)
 }
 
 /* Finds out from the header of a database whether its pages have checksums. */
-static enum sums_state head_state(const unsigned char *head)
+static enum hm_sums_state head_state(const unsigned char *head)
 {
     const unsigned char *id = head + AT_APPLICATION;
     bool marked = ((uint32_t)id[0] << 24 | (uint32_t)id[1] << 16 | (uint32_t)id[2] << 8 | id[3]) ==
@@ -129,10 +81,10 @@ static enum sums_state head_state(const unsigned char *head)
     int size = head[AT_PAGE_SIZE] << 8 | head[AT_PAGE_SIZE + 1];
 
     if (memcmp(head, "SQLite format 3", 16) != 0)
-        return SUMS_UNKNOWN; /* SQLite refuses such a file. */
+        return HM_SUMS_UNKNOWN; /* SQLite refuses such a file. */
     if (!marked && !reserved)
-        return SUMS_OFF;
-    return marked && reserved && size == SUMS_PAGE ? SUMS_ON : SUMS_DAMAGED;
+        return HM_SUMS_OFF;
+    return marked && reserved && size == SUMS_PAGE ? HM_SUMS_ON : HM_SUMS_DAMAGED;
 }
 
 /*
@@ -154,19 +106,20 @@ static const void *mark_head(const unsigned char *buffer, int bytes, unsigned ch
 }
 
 /* Keeps what the header of the database says. */
-static void take_head(struct summed_file *f, const unsigned char *head)
+static void take_head(struct hm_summed_file *f, const unsigned char *head)
 {
     f->state = head_state(head);
-    f->id = f->state == SUMS_ON ? hm__log_owner(head) : 0;
+    f->id = f->state == HM_SUMS_ON ? hm__log_owner(head) : 0;
 }
 
 /* Reads the header if it is not known yet. */
-static void find_state(struct summed_file *f)
+static void find_state(struct hm_summed_file *f)
 {
-    sqlite3_file *real = real_file(&f->base);
+    sqlite3_file *real = hm__real_file(&f->base);
     unsigned char head[HEAD_BYTES];
 
-    if (f->state == SUMS_UNKNOWN && real->pMethods->xRead(real, head, HEAD_BYTES, 0) == SQLITE_OK)
+    if (f->state == HM_SUMS_UNKNOWN &&
+        real->pMethods->xRead(real, head, HEAD_BYTES, 0) == SQLITE_OK)
         take_head(f, head);
 }
 
@@ -176,7 +129,7 @@ static bool is_page(int bytes, sqlite3_int64 offset)
 }
 
 /* Reads a page of a damaged log, which has been compared with the checksum in the log. */
-static int read_logged(struct summed_file *f, void *buffer, int bytes, sqlite3_int64 offset)
+static int read_logged(struct hm_summed_file *f, void *buffer, int bytes, sqlite3_int64 offset)
 {
     int code =
         f->pages.file ? hm__log_pages_get(&f->pages, buffer, bytes, offset) : SQLITE_NOTFOUND;
@@ -188,8 +141,8 @@ static int read_logged(struct summed_file *f, void *buffer, int bytes, sqlite3_i
 
 static int sums_read(sqlite3_file *file, void *buffer, int bytes, sqlite3_int64 offset)
 {
-    struct summed_file *f = (struct summed_file *)file;
-    sqlite3_file *real = real_file(file);
+    struct hm_summed_file *f = (struct hm_summed_file *)file;
+    sqlite3_file *real = hm__real_file(file);
     int code = read_logged(f, buffer, bytes, offset);
 
     if (code != SQLITE_NOTFOUND)
@@ -198,12 +151,12 @@ static int sums_read(sqlite3_file *file, void *buffer, int bytes, sqlite3_int64 
     /* The header is read alone, before the page size is known. */
     if (code == SQLITE_OK && offset == 0 && bytes >= HEAD_BYTES)
         take_head(f, buffer);
-    if (code != SQLITE_OK || (offset == 0 && f->state == SUMS_UNKNOWN))
+    if (code != SQLITE_OK || (offset == 0 && f->state == HM_SUMS_UNKNOWN))
         return code;
     find_state(f);
-    if (f->state == SUMS_DAMAGED)
+    if (f->state == HM_SUMS_DAMAGED)
         return SQLITE_CORRUPT;
-    if (f->state != SUMS_ON || !is_page(bytes, offset))
+    if (f->state != HM_SUMS_ON || !is_page(bytes, offset))
         return SQLITE_OK;
     if (!page_is_sound(buffer, offset))
         return SQLITE_CORRUPT;
@@ -217,18 +170,18 @@ static int sums_read(sqlite3_file *file, void *buffer, int bytes, sqlite3_int64 
 
 static int sums_write(sqlite3_file *file, const void *buffer, int bytes, sqlite3_int64 offset)
 {
-    struct summed_file *f = (struct summed_file *)file;
-    sqlite3_file *real = real_file(file);
+    struct hm_summed_file *f = (struct hm_summed_file *)file;
+    sqlite3_file *real = hm__real_file(file);
     unsigned char page[SUMS_PAGE], marked[SUMS_PAGE];
 
-    if (f->state == SUMS_OFF) /* Another program may have added checksums. */
-        f->state = SUMS_UNKNOWN;
+    if (f->state == HM_SUMS_OFF) /* Another program may have added checksums. */
+        f->state = HM_SUMS_UNKNOWN;
     if (offset == 0 && bytes >= HEAD_BYTES) {
         buffer = mark_head(buffer, bytes, marked);
         take_head(f, buffer);
     }
     find_state(f);
-    if (f->state != SUMS_ON || !is_page(bytes, offset))
+    if (f->state != HM_SUMS_ON || !is_page(bytes, offset))
         return real->pMethods->xWrite(real, buffer, bytes, offset);
     memcpy(page, buffer, SUMS_PAGE);
     uint64_t sum = page_sum(page, offset);
@@ -239,203 +192,55 @@ static int sums_write(sqlite3_file *file, const void *buffer, int bytes, sqlite3
 static int sums_truncate(sqlite3_file *file, sqlite3_int64 size)
 {
     if (size == 0)
-        ((struct summed_file *)file)->state = SUMS_UNKNOWN;
-    return real_file(file)->pMethods->xTruncate(real_file(file), size);
+        ((struct hm_summed_file *)file)->state = HM_SUMS_UNKNOWN;
+    return hm__real_file(file)->pMethods->xTruncate(hm__real_file(file), size);
 }
 
 static int sums_close(sqlite3_file *file)
 {
-    struct summed_file *f = (struct summed_file *)file;
+    struct hm_summed_file *f = (struct hm_summed_file *)file;
 
     hm__log_pages_release(&f->pages);
     if (f->owner)
         f->owner->log_file = NULL;
     if (f->log_file)
         f->log_file->owner = NULL;
-    return real_file(file)->pMethods->xClose(real_file(file));
+    return hm__real_file(file)->pMethods->xClose(hm__real_file(file));
 }
 
 static int sums_size(sqlite3_file *file, sqlite3_int64 *ret_size)
 {
-    const struct hm_log_pages *pages = &((struct summed_file *)file)->pages;
+    const struct hm_log_pages *pages = &((struct hm_summed_file *)file)->pages;
 
     if (!pages->file)
-        return real_file(file)->pMethods->xFileSize(real_file(file), ret_size);
+        return hm__real_file(file)->pMethods->xFileSize(hm__real_file(file), ret_size);
     *ret_size = (sqlite3_int64)pages->count * pages->page_size;
     return SQLITE_OK;
 }
 
-/*
- * Returns the number of bytes that the log must have according to its index; 0 if that is not
- * known. The caller must hold the lock for writing.
- */
-static sqlite3_int64 indexed_size(const struct summed_file *f)
-{
-    unsigned char head[2 * INDEX_HEAD];
-    uint16_t page_size;
-    uint32_t frames;
-
-    if (!f->index)
-        return 0;
-    for (size_t i = 0; i < sizeof(head); i++)
-        head[i] = f->index[i];
-    if (memcmp(head, head + INDEX_HEAD, INDEX_HEAD) != 0)
-        return 0; /* A program was killed while it wrote the header; SQLite makes a new index. */
-    memcpy(&page_size, head + AT_INDEX_PAGE_SIZE, sizeof(page_size));
-    memcpy(&frames, head + AT_INDEX_FRAMES, sizeof(frames));
-    if (frames == 0)
-        return 0;
-    return HM_LOG_HEAD +
-           (sqlite3_int64)frames * (HM_LOG_FRAME_HEAD + (page_size == 1 ? 65536 : page_size));
-}
-
-/* Finds the file of the log's index, which is next to the log. Returns false if there is none. */
-static bool find_index(const struct summed_file *log, struct stat *ret_index)
-{
-    const size_t length = strlen(log->name) - strlen("-wal");
-    char name[1100];
-
-    return length + sizeof("-shm") <= sizeof(name) &&
-           snprintf(name, sizeof(name), "%.*s-shm", (int)length, log->name) > 0 &&
-           stat(name, ret_index) == 0;
-}
-
-static bool is_same_file(const struct stat *a, const struct stat *b)
-{
-    return a->st_ino != 0 && a->st_ino == b->st_ino && a->st_dev == b->st_dev;
-}
-
-/*
- * Returns whether the open log or its index is no longer the file with its name. Programs that use
- * different indexes do not exclude each other, and would write to the same place of the log.
- */
-static bool is_log_replaced(const struct summed_file *f)
-{
-    struct summed_file *log = f->log_file;
-    struct stat now;
-
-    if (!log || log->place.st_ino == 0)
-        return false;
-    bool replaced = stat(log->name, &now) != 0 || !is_same_file(&log->place, &now) ||
-                    (log->index_place.st_ino != 0 &&
-                     !(find_index(log, &now) && is_same_file(&log->index_place, &now)));
-    if (!replaced)
-        clock_gettime(CLOCK_REALTIME, &log->seen);
-    return replaced;
-}
-
-/* Returns whether the file of the database is no longer the one with its name. */
-static bool is_file_moved(struct summed_file *f)
-{
-    sqlite3_file *real = real_file(&f->base);
-    int moved = 0;
-
-    return real->pMethods->xFileControl(real, SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK && moved;
-}
-
-/*
- * Returns whether the last transaction in the log of a file that was moved is one of this file, and
- * not of the one that has its name now.
- */
-static bool owns_log(const struct summed_file *f)
-{
-    sqlite3_int64 end = indexed_size(f);
-
-    return f->id && end > 0 && hm__log_mark_owner(real_file(&f->log_file->base), end) == f->id;
-}
-
-/*
- * Returns whether a log that was removed or replaced may be copied into the file. If its index is
- * still there, programs exclude each other by the locks in it. A program that has made a new index
- * for this log has its transactions. Otherwise, no program must have written a new log, or to the
- * file since the log was seen.
- */
-static bool may_rescue(struct summed_file *f)
-{
-    const struct summed_file *log = f->log_file;
-    struct stat now;
-
-    if (is_file_moved(f) && !owns_log(f))
-        return false;
-    const bool indexed = find_index(log, &now);
-    if (indexed && is_same_file(&log->index_place, &now))
-        return true;
-    const bool logged = stat(log->name, &now) == 0;
-    if (logged && is_same_file(&log->place, &now))
-        return !indexed;
-    if (logged && now.st_size > 0)
-        return false;
-    return stat(sqlite3_filename_database(log->name), &now) == 0 &&
-           (now.st_mtim.tv_sec < log->seen.tv_sec ||
-            (now.st_mtim.tv_sec == log->seen.tv_sec && now.st_mtim.tv_nsec <= log->seen.tv_nsec));
-}
-
-/*
- * Begins or ends the copying of a log into the file. It may not be complete, so the file may be
- * newer afterwards than at the time when the log was seen.
- */
-static void rescue(struct summed_file *f, bool begins)
-{
-    if (!begins && f->rescues && f->log_file)
-        clock_gettime(CLOCK_REALTIME, &f->log_file->seen);
-    f->rescues = begins && f->log_file && may_rescue(f);
-}
-
-/*
- * Returns whether the log may be written: it must be the file with its name, and have the frames
- * that are in the index. If the log is removed while connections use it, a new connection makes an
- * empty one. The caller must hold the lock for writing.
- */
-static bool may_write_log(struct summed_file *f)
-{
-    sqlite3_int64 size = 0;
-
-    if (!f->log_file)
-        return true;
-    if (f->rescues)
-        return true;
-    sqlite3_file *log = real_file(&f->log_file->base);
-    return !is_log_replaced(f) && log->pMethods->xFileSize(log, &size) == SQLITE_OK &&
-           size >= indexed_size(f);
-}
-
-/*
- * Returns whether this connection has frames that would be lost with it: the log or the file was
- * removed or replaced, and the log may be copied into the file.
- */
-static bool holds_log(struct summed_file *f)
-{
-    sqlite3_int64 size = 0;
-
-    if (!f->log_file || !(is_log_replaced(f) || is_file_moved(f)) || !may_rescue(f))
-        return false;
-    sqlite3_file *log = real_file(&f->log_file->base);
-    return log->pMethods->xFileSize(log, &size) == SQLITE_OK && size > 0;
-}
-
 static int sums_control(sqlite3_file *file, int what, void *argument)
 {
-    struct summed_file *f = (struct summed_file *)file;
+    struct hm_summed_file *f = (struct hm_summed_file *)file;
 
     if (what == HM_SUMS_KEEP_LOG) {
         f->keep_log = true;
         return SQLITE_OK;
     }
     if (what == HM_SUMS_RESCUE) {
-        rescue(f, *(const bool *)argument);
+        hm__log_copying(f, *(const bool *)argument);
         return SQLITE_OK;
     }
     if (what == HM_SUMS_LOG_LOST || what == HM_SUMS_LOG_HELD) {
-        *(bool *)argument = what == HM_SUMS_LOG_LOST ? is_log_replaced(f) : holds_log(f);
+        *(bool *)argument = what == HM_SUMS_LOG_LOST ? hm__log_is_replaced(f) : hm__log_is_held(f);
         return SQLITE_OK;
     }
     if (what == HM_SUMS_LOG_DAMAGED || what == HM_SUMS_LOG_FOREIGN || what == HM_SUMS_PRESENT) {
-        *(bool *)argument = what == HM_SUMS_PRESENT       ? f->state == SUMS_ON
+        *(bool *)argument = what == HM_SUMS_PRESENT       ? f->state == HM_SUMS_ON
                             : what == HM_SUMS_LOG_FOREIGN ? f->log_foreign
                                                           : f->log_damaged;
         return SQLITE_OK;
     }
-    return real_file(file)->pMethods->xFileControl(real_file(file), what, argument);
+    return hm__real_file(file)->pMethods->xFileControl(hm__real_file(file), what, argument);
 }
 
 /*
@@ -445,13 +250,13 @@ static int sums_control(sqlite3_file *file, int what, void *argument)
  */
 static int sums_shared_lock(sqlite3_file *file, int offset, int count, int flags)
 {
-    struct summed_file *f = (struct summed_file *)file;
-    sqlite3_file *real = real_file(file);
+    struct hm_summed_file *f = (struct hm_summed_file *)file;
+    sqlite3_file *real = hm__real_file(file);
     int code = real->pMethods->xShmLock(real, offset, count, flags);
 
     if (code || flags != (SQLITE_SHM_LOCK | SQLITE_SHM_EXCLUSIVE))
         return code;
-    if (offset == WRITE_LOCK && !may_write_log(f))
+    if (offset == WRITE_LOCK && !hm__log_may_be_written(f))
         code = SQLITE_IOERR_SHMLOCK;
     if (code == SQLITE_OK && offset <= RECOVER_LOCK && offset + count > RECOVER_LOCK) {
         code = hm__log_check(real_vfs, f->log, real);
@@ -471,13 +276,13 @@ static int sums_shared_lock(sqlite3_file *file, int offset, int count, int flags
  */
 static int sums_lock(sqlite3_file *file, int lock)
 {
-    struct summed_file *f = (struct summed_file *)file;
+    struct hm_summed_file *f = (struct hm_summed_file *)file;
 
     if (lock == SQLITE_LOCK_EXCLUSIVE &&
-        (f->log_damaged || f->log_foreign || f->keep_log || (f->log_file && is_file_moved(f)) ||
-         (is_log_replaced(f) && !may_rescue(f))))
+        (f->log_damaged || f->log_foreign || f->keep_log || (f->log_file && hm__file_is_moved(f)) ||
+         (hm__log_is_replaced(f) && !hm__log_may_be_copied(f))))
         return SQLITE_BUSY;
-    return real_file(file)->pMethods->xLock(real_file(file), lock);
+    return hm__real_file(file)->pMethods->xLock(hm__real_file(file), lock);
 }
 
 /* ---- the log --------------------------------------------------------------------------------- */
@@ -486,14 +291,14 @@ static int sums_lock(sqlite3_file *file, int lock)
  * again. */
 static int log_write(sqlite3_file *file, const void *buffer, int bytes, sqlite3_int64 offset)
 {
-    struct summed_file *f = (struct summed_file *)file;
+    struct hm_summed_file *f = (struct hm_summed_file *)file;
 
     if (bytes == HM_LOG_FRAME_HEAD) {
         memcpy(f->frame, buffer, HM_LOG_FRAME_HEAD);
         f->frame_at = offset;
     } else if (offset > 0 && offset + bytes > f->end)
         f->end = offset + bytes;
-    return real_file(file)->pMethods->xWrite(real_file(file), buffer, bytes, offset);
+    return hm__real_file(file)->pMethods->xWrite(hm__real_file(file), buffer, bytes, offset);
 }
 
 /*
@@ -502,8 +307,8 @@ static int log_write(sqlite3_file *file, const void *buffer, int bytes, sqlite3_
  */
 static int log_sync(sqlite3_file *file, int flags)
 {
-    struct summed_file *f = (struct summed_file *)file;
-    sqlite3_file *real = real_file(file);
+    struct hm_summed_file *f = (struct hm_summed_file *)file;
+    sqlite3_file *real = hm__real_file(file);
     const sqlite3_int64 frame = f->end - f->frame_at, end = f->end;
     unsigned char mark[HM_LOG_MARK];
 
@@ -522,63 +327,63 @@ static int log_sync(sqlite3_file *file, int flags)
 
 static int log_read(sqlite3_file *file, void *buffer, int bytes, sqlite3_int64 offset)
 {
-    return real_file(file)->pMethods->xRead(real_file(file), buffer, bytes, offset);
+    return hm__real_file(file)->pMethods->xRead(hm__real_file(file), buffer, bytes, offset);
 }
 
 static int log_truncate(sqlite3_file *file, sqlite3_int64 size)
 {
-    return real_file(file)->pMethods->xTruncate(real_file(file), size);
+    return hm__real_file(file)->pMethods->xTruncate(hm__real_file(file), size);
 }
 
 static int sums_sync(sqlite3_file *file, int flags)
 {
-    return real_file(file)->pMethods->xSync(real_file(file), flags);
+    return hm__real_file(file)->pMethods->xSync(hm__real_file(file), flags);
 }
 
 static int sums_unlock(sqlite3_file *file, int lock)
 {
-    return real_file(file)->pMethods->xUnlock(real_file(file), lock);
+    return hm__real_file(file)->pMethods->xUnlock(hm__real_file(file), lock);
 }
 
 static int sums_is_reserved(sqlite3_file *file, int *ret_reserved)
 {
-    return real_file(file)->pMethods->xCheckReservedLock(real_file(file), ret_reserved);
+    return hm__real_file(file)->pMethods->xCheckReservedLock(hm__real_file(file), ret_reserved);
 }
 
 static int sums_sector(sqlite3_file *file)
 {
-    return real_file(file)->pMethods->xSectorSize(real_file(file));
+    return hm__real_file(file)->pMethods->xSectorSize(hm__real_file(file));
 }
 
 static int sums_properties(sqlite3_file *file)
 {
-    return real_file(file)->pMethods->xDeviceCharacteristics(real_file(file));
+    return hm__real_file(file)->pMethods->xDeviceCharacteristics(hm__real_file(file));
 }
 
 static int sums_map(sqlite3_file *file, int region, int size, int extend,
                     void volatile **ret_memory)
 {
-    struct summed_file *f = (struct summed_file *)file;
-    int code =
-        real_file(file)->pMethods->xShmMap(real_file(file), region, size, extend, ret_memory);
+    struct hm_summed_file *f = (struct hm_summed_file *)file;
+    int code = hm__real_file(file)->pMethods->xShmMap(hm__real_file(file), region, size, extend,
+                                                      ret_memory);
 
     if (region != 0 || code || !*ret_memory)
         return code;
     f->index = *ret_memory;
-    if (f->log_file && !find_index(f->log_file, &f->log_file->index_place))
+    if (f->log_file && !hm__log_find_index(f->log_file, &f->log_file->index_place))
         f->log_file->index_place.st_ino = 0;
     return code;
 }
 
 static void sums_barrier(sqlite3_file *file)
 {
-    real_file(file)->pMethods->xShmBarrier(real_file(file));
+    hm__real_file(file)->pMethods->xShmBarrier(hm__real_file(file));
 }
 
 static int sums_unmap(sqlite3_file *file, int remove)
 {
-    ((struct summed_file *)file)->index = NULL;
-    return real_file(file)->pMethods->xShmUnmap(real_file(file), remove);
+    ((struct hm_summed_file *)file)->index = NULL;
+    return hm__real_file(file)->pMethods->xShmUnmap(hm__real_file(file), remove);
 }
 
 /* Version 2 has shared memory for the write-ahead log, but no mapped pages, which would be read
@@ -621,9 +426,9 @@ static const sqlite3_io_methods log_methods = {
 };
 
 /* Connects a log that was opened with its database. */
-static void join_log(struct summed_file *log, const char *name)
+static void join_log(struct hm_summed_file *log, const char *name)
 {
-    struct summed_file *database = (struct summed_file *)sqlite3_database_file_object(name);
+    struct hm_summed_file *database = (struct hm_summed_file *)sqlite3_database_file_object(name);
 
     if (database->base.pMethods != &sums_methods)
         return;
@@ -638,8 +443,8 @@ static void join_log(struct summed_file *log, const char *name)
 static int sums_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int flags,
                      int *ret_flags)
 {
-    struct summed_file *f = (struct summed_file *)file;
-    sqlite3_file *real = real_file(file);
+    struct hm_summed_file *f = (struct hm_summed_file *)file;
+    sqlite3_file *real = hm__real_file(file);
 
     (void)vfs;
     if (!(flags & (SQLITE_OPEN_MAIN_DB | SQLITE_OPEN_WAL))) /* Such files have no checksums. */
@@ -678,7 +483,7 @@ static void register_once(void)
     vfs = *real_vfs; /* Names, time, random numbers and sleep are those of the default. */
     vfs.zName = HM_SUMS_VFS;
     vfs.pNext = NULL;
-    vfs.szOsFile = real_vfs->szOsFile + (int)sizeof(struct summed_file);
+    vfs.szOsFile = real_vfs->szOsFile + (int)sizeof(struct hm_summed_file);
     vfs.xOpen = sums_open;
     registered = sqlite3_vfs_register(&vfs, 0);
 }
@@ -780,10 +585,10 @@ int hm__sums_scan(sqlite3 *db, int (*stop)(void *context), bool *ret_sound)
     int code = sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &file);
     if (code || !file || file->pMethods != &sums_methods)
         return code;
-    find_state((struct summed_file *)file);
-    sqlite3_file *real = real_file(file);
+    find_state((struct hm_summed_file *)file);
+    sqlite3_file *real = hm__real_file(file);
     code = real->pMethods->xFileSize(real, &size);
-    if (code || ((struct summed_file *)file)->state != SUMS_ON || size % SUMS_PAGE)
+    if (code || ((struct hm_summed_file *)file)->state != HM_SUMS_ON || size % SUMS_PAGE)
         return code;
     unsigned char *pages = sqlite3_malloc64((sqlite3_uint64)most);
     bool sound = true;
