@@ -9,8 +9,8 @@
 /*
  * A graph has one statement per line: "in NAME SHAPE" is an input of the model, "int NAME SHAPE"
  * one of integers, "w NAME SHAPE" a learned tensor, "c NAME NUMBER" a constant number, "list NAME
- * 1,2" a constant list, and "OP A,B > Y ATTRIBUTES" a node, whose attributes are written as
- * "axis:1" (an integer) or "pads::1,2" (a list). A missing input is "-".
+ * 1,2" a constant list, and "OP A,B > Y,Z ATTRIBUTES" a node, whose attributes are written as
+ * "axis:1" (an integer) or "pads::1,2" (a list). A missing input or output is "-".
  */
 struct layers_case {
     const char *name, *graph, *layers;
@@ -72,7 +72,7 @@ static void add_tensor(struct model *m, const char *kind, const char *name, cons
         m->parameters += hm__onnx_elements(v);
 }
 
-static void add_node(struct model *m, const char *op, char *inputs, const char *output, char *rest)
+static void add_node(struct model *m, const char *op, char *inputs, char *outputs, char *rest)
 {
     size_t at = m->o.node_count++;
     struct onnx_node *node = &m->nodes[at];
@@ -84,7 +84,8 @@ static void add_node(struct model *m, const char *op, char *inputs, const char *
     while ((word = strsep(&inputs, ",")))
         node->inputs[node->input_count++] = find_name(m, word);
     node->outputs = node->inputs + node->input_count;
-    node->outputs[node->output_count++] = find_name(m, output);
+    while ((word = strsep(&outputs, ",")))
+        node->outputs[node->output_count++] = find_name(m, word);
     node->attributes = m->attributes[at];
     while (rest && (word = strsep(&rest, " "))) {
         struct onnx_attribute *a = &node->attributes[node->attribute_count++];
@@ -219,6 +220,25 @@ static const struct layers_case cases[] = {
     {"two convolutions with one weight", "in x 1x4x8x8\nw k 4x4x1x1\nConv x,k > c\nConv c,k > y",
      NULL},
     {"a model without inputs", "w k 4x4\nRelu k > y", NULL},
+    {"a tensor that is computed from itself", "in x 1x4\nSoftmax x > q\nCast q > q", NULL},
+    {"a normalisation that is computed from itself",
+     "in x 4x4\nw k 4x4\nc two 2\nc tiny 1e-5\nGemm x,k > y\nReduceMean y > m\nSub y,m > d\n"
+     "Pow d,two > p\nReduceMean p > v\nAdd v,tiny > a\nSqrt a > r\nDiv d,r > q\nCast q > q",
+     NULL},
+    {"an input of the model that a node computes", "in x 1x4\nRelu x > x", NULL},
+    {"an output that a node has twice", "in x 1x4\nSplit x > y,y", NULL},
+    {"a recurrent layer in two directions",
+     "in x 5x5x4\nw k 2x12x4\nw r 2x12x3\nLSTM x,k,r > y hidden_size:3",
+     NETWORK("{sequence: 5, width: 4}", "    - recurrent: {cell: lstm, width: 3, biases: 0}\n"
+                                        "    - view: {sequence: 5, width: 4}\n"
+                                        "    - recurrent: {cell: lstm, width: 3, biases: 0}\n")},
+    {"a recurrent layer in very many directions",
+     "in x 1x1x4\nw k 1000000000000x1x1\nLSTM x,k,k > y hidden_size:1", NULL},
+    {"a sum of images without an output", "in x 1x4x8x8\nAdd x,x > -\nRelu x > y",
+     NETWORK("[8, 8, 4]", "    - relu\n")},
+    {"attention whose first product has only a second output",
+     "in q 1x2x7x4\nin k 1x2x4x7\nin v 1x2x7x4\nMatMul q,k > -,s\nSoftmax s > p\nMatMul p,v > y",
+     NULL},
 };
 
 static void graphs_become_layers(void **state)

@@ -381,12 +381,38 @@ static void nodes_may_be_in_any_order(void **state)
     hm__arena_free(im.arena);
 }
 
+/* A node that writes a constant which it also reads does not change the constant. */
+static void given_values_are_kept(void **state)
+{
+    double data[] = {3, 4};
+    struct onnx_value value = {
+        .rank = 1, .dims = {2}, .data = data, .count = 2, .initializer = true, .made = true};
+    size_t ends[3] = {0};
+    struct onnx_node node = {.op = "Concat",
+                             .inputs = ends,
+                             .outputs = ends + 2,
+                             .input_count = 2,
+                             .output_count = 1,
+                             .tensor = SIZE_MAX};
+    struct hm_imported im = {.arena = hm__arena_new()};
+    struct onnx o = {
+        .im = &im, .values = &value, .value_count = 1, .nodes = &node, .node_count = 1};
+
+    (void)state;
+    assert_true(hm__onnx_infer(&o));
+    assert_true(o.repeated == 1);
+    assert_false(node.inferred);
+    assert_true(value.count == 2 && value.dims[0] == 2 && value.data == data);
+    hm__arena_free(im.arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(operators_have_shapes),
         cmocka_unit_test(sizes_have_limits),
         cmocka_unit_test(nodes_may_be_in_any_order),
+        cmocka_unit_test(given_values_are_kept),
     };
     return cmocka_run_group_tests_name("onnx_shapes", tests, NULL, NULL);
 }

@@ -76,6 +76,7 @@ struct onnx {
     struct hm_imported *im;
     char producer[64];
     double ir, opset, subgraphs, external, damaged;
+    double repeated; /* Number of nodes with an output that is already computed or given. */
     struct onnx_value *values; /* All values (tensors) of the graph; owned. */
     size_t value_count, value_room;
     size_t *slots; /* Hash table that finds values by name, with slot_count elements; owned. */
@@ -107,7 +108,8 @@ bool hm__onnx_is_op(const struct onnx_node *node, const char *list);
 double hm__onnx_elements(const struct onnx_value *value);
 /*
  * Infers the shapes of all tensors. Returns true if each node in the file comes after the nodes
- * whose outputs it uses.
+ * whose outputs it uses. Outputs of a node that are already computed or given are not changed;
+ * such nodes are counted in `repeated`.
  */
 bool hm__onnx_infer(struct onnx *o);
 /*

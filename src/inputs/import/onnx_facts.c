@@ -288,6 +288,8 @@ void hm__onnx_facts(struct onnx *o)
     hm__json_put_number(j, "constant_node_float_elements", t.constants);
     put_ends(o);
     hm__json_put_bool(j, "nodes_in_order", in_order);
+    hm__import_left(o->im, o->repeated,
+                    "nodes whose outputs another node computes or the file gives");
     put_ops(o);
     hm__import_took(o->im, parameters - t.statistics, "trainable parameters of the network");
     double macs = put_macs(o);

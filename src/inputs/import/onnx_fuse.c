@@ -152,8 +152,9 @@ static void fuse_norm(struct onnx_lister *l, struct onnx_node *root)
         if (first && hm__onnx_is_op(first, "ReduceMean"))
             *mark_of(l, first) = ONNX_PART;
     }
+    int steps = 0;
     for (struct onnx_node *next = reader_of(l, last);
-         next && hm__onnx_is_op(next, "Cast Mul Add") &&
+         next && steps++ < ONNX_CHAIN && hm__onnx_is_op(next, "Cast Mul Add") &&
          (hm__onnx_is_op(next, "Cast") ||
           (has_constant(l, next, &live, &other) && hm__onnx_weight(l, other) != SIZE_MAX));
          next = reader_of(l, last)) {
@@ -167,7 +168,7 @@ static void fuse_norm(struct onnx_lister *l, struct onnx_node *root)
 static bool is_product(const struct onnx_lister *l, const struct onnx_node *node)
 {
     return node && hm__onnx_is_op(node, "MatMul") && hm__onnx_is_live(l, node, 0) &&
-           hm__onnx_is_live(l, node, 1);
+           hm__onnx_is_live(l, node, 1) && node->output_count > 0 && node->outputs[0] != SIZE_MAX;
 }
 
 /*
@@ -209,10 +210,11 @@ static void fuse_attention(struct onnx_lister *l, struct onnx_node *softmax)
     struct onnx_node *marked[8], *next = softmax;
     size_t count;
     struct onnx_node *scores = find_scores(l, softmax, marked, &count);
+    int steps = 0;
 
     do {
         next = reader_of(l, next);
-    } while (next && hm__onnx_is_op(next, "Dropout Cast Identity"));
+    } while (next && steps++ < ONNX_CHAIN && hm__onnx_is_op(next, "Dropout Cast Identity"));
     if (!scores || !is_product(l, next))
         return;
     for (struct onnx_node *node = softmax; node != next; node = reader_of(l, node))

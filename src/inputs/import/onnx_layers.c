@@ -243,8 +243,9 @@ static bool is_merged(const struct onnx_lister *l)
             return false;
         bool depthwise = hm__onnx_is_op(node, "Conv") && group && group->i > 2 && w &&
                          w->rank > 1 && w->dims[1] == 1;
+        bool writes = node->output_count > 0 && node->outputs[0] != SIZE_MAX;
         modern = modern || depthwise ||
-                 (hm__onnx_is_op(node, "Add") && hm__onnx_is_live(l, node, 0) &&
+                 (writes && hm__onnx_is_op(node, "Add") && hm__onnx_is_live(l, node, 0) &&
                   hm__onnx_is_live(l, node, 1) && l->image[node->outputs[0]]);
     }
     return modern;
@@ -276,7 +277,7 @@ bool hm__onnx_layers(struct onnx *o, double parameters, bool in_order)
     struct hm_shape input;
     bool done = false;
 
-    if (!in_order || o->node_count > LAYERS_MOST || o->subgraphs > 0)
+    if (!in_order || o->repeated > 0 || o->node_count > LAYERS_MOST || o->subgraphs > 0)
         return false;
     if (!lister_init(&l, o)) {
         o->im->failed = true;

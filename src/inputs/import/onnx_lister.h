@@ -8,6 +8,12 @@
 #include "howmany.h"
 #include "onnx.h"
 
+/*
+ * Largest number of nodes in a row that are followed as parts of one operation. Operations of
+ * frameworks have fewer; without a limit, many nodes could share one long chain.
+ */
+enum { ONNX_CHAIN = 32 };
+
 /* How a node is written as a layer. */
 enum onnx_mark {
     ONNX_PLAIN,     /* The node is a separate operation. */

@@ -256,8 +256,9 @@ void hm__onnx_recurrent(struct onnx_lister *l, const struct onnx_node *node)
                        : hm__onnx_is_op(node, "GRU") ? "gru"
                                                      : "rnn";
 
-    if (!x || !w || x->rank != 3 || w->rank != 3 || !hidden || !(hidden->i >= 1) ||
-        x->dims[1] != l->batch) {
+    /* The first dimension of the weights is the number of directions, which is 1 or 2. */
+    if (!x || !w || x->rank != 3 || w->rank != 3 || !(w->dims[0] == 1 || w->dims[0] == 2) ||
+        !hidden || !(hidden->i >= 1) || x->dims[1] != l->batch) {
         l->refused = node->op;
         return;
     }
@@ -363,8 +364,10 @@ void hm__onnx_reshape(struct onnx_lister *l, const struct onnx_node *node)
 void hm__onnx_written_norm(struct onnx_lister *l, const struct onnx_node *node)
 {
     double learned = 0;
+    int steps = 0;
 
-    for (const struct onnx_node *n = node; n && hm__onnx_is_op(n, "Mul Add Cast Div");) {
+    for (const struct onnx_node *n = node;
+         n && steps++ <= ONNX_CHAIN && hm__onnx_is_op(n, "Mul Add Cast Div");) {
         size_t back = SIZE_MAX;
         for (size_t i = 0; i < n->input_count; i++) {
             learned += learned_inputs(l, n, i, i + 1);

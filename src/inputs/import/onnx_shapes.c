@@ -8,6 +8,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "budget.h"
+
 /* ---- elementwise ------------------------------------------------------------------------------
  */
 
@@ -350,6 +352,24 @@ static bool has_stated(const struct onnx *o, const struct onnx_node *node)
     return true;
 }
 
+/*
+ * Marks the outputs of a node as made. Returns false if one of them is already computed or given:
+ * links from tensors to the nodes that compute them could then form a
+ * cycle, although each node follows the nodes whose outputs it uses.
+ */
+static bool claim_outputs(struct onnx *o, const struct onnx_node *node)
+{
+    bool first = true;
+
+    for (size_t k = 0; k < node->output_count; k++) {
+        if (node->outputs[k] == SIZE_MAX)
+            continue;
+        first = first && !o->values[node->outputs[k]].made;
+        o->values[node->outputs[k]].made = true;
+    }
+    return first;
+}
+
 bool hm__onnx_infer(struct onnx *o)
 {
     bool in_order = true, progress = true;
@@ -358,7 +378,7 @@ bool hm__onnx_infer(struct onnx *o)
      * Nodes may be in any order, so several passes may be needed. The passes end when a pass
      * changes nothing, for example because the remaining nodes form a cycle.
      */
-    for (int pass = 0; pass < 100 && progress; pass++) {
+    for (int pass = 0; pass < 100 && progress && !hm__budget_spent(NULL); pass++) {
         progress = false;
         for (size_t i = 0; i < o->node_count; i++) {
             struct onnx_node *node = &o->nodes[i];
@@ -369,10 +389,10 @@ bool hm__onnx_infer(struct onnx *o)
                 continue;
             }
             node->done = progress = true;
-            node->inferred = infer_node(&(struct onnx_step){o, node}) || has_stated(o, node);
-            for (size_t k = 0; k < node->output_count; k++)
-                if (node->outputs[k] != SIZE_MAX)
-                    o->values[node->outputs[k]].made = true;
+            if (claim_outputs(o, node))
+                node->inferred = infer_node(&(struct onnx_step){o, node}) || has_stated(o, node);
+            else
+                o->repeated++;
         }
     }
     return in_order;
