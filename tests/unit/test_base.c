@@ -5,6 +5,7 @@
 
 #include "budget.h"
 #include "err.h"
+#include "hash.h"
 #include "memory.h"
 #include "order.h"
 #include "random.h"
@@ -387,6 +388,37 @@ static void dimensions_have_names(void **state)
     assert_string_equal(hm__dim_name((struct hm_dim){-2, 0, 0, 0}, text), "1/s^2");
 }
 
+/* The values were published with the function, for the key and the bytes 0, 1, 2, … */
+static void hashes_are_those_of_siphash(void **state)
+{
+    static const uint64_t published[] = {
+        UINT64_C(0x726fdb47dd0e0e31), UINT64_C(0x74f839c593dc67fd), UINT64_C(0x0d6c8009d9a94f5a),
+        UINT64_C(0x85676696d7fb7e2d), UINT64_C(0xcf2794e0277187b7), UINT64_C(0x18765564cd99a68d),
+        UINT64_C(0xcbc9466e58fee3ce), UINT64_C(0xab0200f58b01d137), UINT64_C(0x93f5f5799a932462),
+    };
+    const struct hm_hash_key key = {{UINT64_C(0x0706050403020100), UINT64_C(0x0f0e0d0c0b0a0908)}};
+    unsigned char bytes[15];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(bytes); i++)
+        bytes[i] = (unsigned char)i;
+    for (size_t i = 0; i < sizeof(published) / sizeof(published[0]); i++)
+        assert_true(hm__hash_bytes(&key, bytes, i) == published[i]);
+    assert_true(hm__hash_bytes(&key, bytes, 15) == UINT64_C(0xa129ca6149be45e5));
+    assert_true(hm__hash_text(&key, "name") == hm__hash_bytes(&key, "name", 4));
+}
+
+/* Each table has its own key, so that no file can hold names that collide in all tables. */
+static void keys_of_hashes_differ(void **state)
+{
+    struct hm_hash_key a, b;
+
+    (void)state;
+    hm__hash_begin(&a);
+    hm__hash_begin(&b);
+    assert_true(hm__hash_text(&a, "name") != hm__hash_text(&b, "name"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -405,6 +437,8 @@ int main(void)
         cmocka_unit_test(texts_grow_and_are_taken),
         cmocka_unit_test(many_numbers_are_sorted),
         cmocka_unit_test(dimensions_have_names),
+        cmocka_unit_test(hashes_are_those_of_siphash),
+        cmocka_unit_test(keys_of_hashes_differ),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
