@@ -11,7 +11,7 @@
 #include "kept_readers.h"
 #include "testing.h"
 
-enum { CUTS = 8, LINES = 10, NUMBERS = 14, BYTES = 24, FILES = 64 };
+enum { CUTS = 8, LINES = 10, NUMBERS = 14, BYTES = 24, FILES = 128 };
 
 /* ---- files with errors ----------------------------------------------------------------------- */
 

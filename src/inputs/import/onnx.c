@@ -27,15 +27,6 @@ enum { NAME_ROOM = 512, GRAPH_DEPTH = 8, NODE_ENDS = 512 };
 /* ---- values by name ---------------------------------------------------------------------------
  */
 
-static uint64_t hash_name(const char *name)
-{
-    uint64_t hash = 1469598103934665603u;
-
-    for (; *name; name++)
-        hash = (hash ^ (unsigned char)*name) * 1099511628211u;
-    return hash;
-}
-
 /* Doubles the size of the hash table of values. */
 static bool grow_slots(struct onnx *o)
 {
@@ -45,7 +36,7 @@ static bool grow_slots(struct onnx *o)
     if (!slots)
         return false;
     for (size_t i = 0; i < o->value_count; i++) {
-        size_t at = hash_name(o->values[i].name) & (count - 1);
+        size_t at = hm__hash_text(&o->key, o->values[i].name) & (count - 1);
         while (slots[at])
             at = (at + 1) & (count - 1);
         slots[at] = i + 1;
@@ -83,7 +74,7 @@ static size_t find_value(struct onnx *o, const char *name)
         o->failed = true;
         return SIZE_MAX;
     }
-    size_t at = hash_name(name) & (o->slot_count - 1);
+    size_t at = hm__hash_text(&o->key, name) & (o->slot_count - 1);
     for (; o->slots[at]; at = (at + 1) & (o->slot_count - 1))
         if (strcmp(o->values[o->slots[at] - 1].name, name) == 0)
             return o->slots[at] - 1;
@@ -553,6 +544,7 @@ static int onnx_read(struct hm_imported *im, struct hm_err *err)
     /* Returns whether a graph and an operator set were found; every valid model has both. */
     bool graph = false, opset = false;
 
+    hm__hash_begin(&o.key);
     hm__json_put_text(&im->facts, "format", "onnx");
     o.inputs = hm__arena_alloc(im->arena, ONNX_ENDS, sizeof(*o.inputs));
     o.outputs = hm__arena_alloc(im->arena, ONNX_ENDS, sizeof(*o.outputs));

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "err.h"
+#include "hash.h"
 #include "import.h"
 #include "importers.h"
 #include "pull.h"
@@ -233,15 +234,20 @@ const struct hm_importer hm__importer_safetensors = {
 
 /* ---- the index of several files -------------------------------------------------------------- */
 
-enum { SHARDS = 4096, BUFFERS_SHOWN = 3 };
+enum { SHARDS = 4096, SHARD_SLOTS = 4 * SHARDS, BUFFERS_SHOWN = 3 };
 
 struct index_state {
     /* Total number of bytes and number of parameters according to the index; NaN if not given. */
     double bytes, stated_parameters;
     bool bytes_float;
     double tensors, quantisation;
-    uint64_t shards[SHARDS]; /* Hash of the name of each weight file that has been seen. */
+    /*
+     * Hash table of the weight files that have been seen, at most SHARDS: the hash of a file's
+     * name, or 0 if the slot is free. An array of SHARD_SLOTS elements in the arena.
+     */
+    uint64_t *shards;
     size_t shard_count;
+    struct hm_hash_key key; /* Key of the hash table. */
     /* Number of layers, computed as 1 + the largest layer number in the names of tensors. */
     double layers;
     /* Names of tensors that are buffers instead of parameters, in the arena. */
@@ -249,24 +255,18 @@ struct index_state {
     size_t buffer_count, buffer_room;
 };
 
-static uint64_t hash_text(const char *text)
-{
-    uint64_t hash = 1469598103934665603u;
-
-    for (; *text; text++)
-        hash = (hash ^ (unsigned char)*text) * 1099511628211u;
-    return hash;
-}
-
 static void count_shard(struct index_state *s, const char *name)
 {
-    uint64_t hash = hash_text(name);
+    uint64_t hash = hm__hash_text(&s->key, name);
+    size_t at = (size_t)hash % SHARD_SLOTS;
 
-    for (size_t i = s->shard_count; i-- > 0;)
-        if (s->shards[i] == hash)
-            return;
-    if (s->shard_count < SHARDS)
-        s->shards[s->shard_count++] = hash;
+    hash = hash ? hash : 1;
+    while (s->shards[at] && s->shards[at] != hash)
+        at = (at + 1) % SHARD_SLOTS;
+    if (s->shards[at] || s->shard_count == SHARDS)
+        return;
+    s->shards[at] = hash;
+    s->shard_count++;
 }
 
 /* Returns the layer number in a name such as "model.layers.12.mlp"; -1 if there is none. */
@@ -433,6 +433,12 @@ static int index_read(struct hm_imported *im, struct hm_err *err)
     int rc = hm__pull_init(&pull, &im->in, err);
 
     hm__json_put_text(&im->facts, "format", "safetensors/bin index");
+    hm__hash_begin(&s.key);
+    s.shards = hm__arena_alloc(im->arena, SHARD_SLOTS, sizeof(*s.shards));
+    if (rc == 0 && !s.shards) {
+        hm__pull_release(&pull);
+        rc = hm__fail_nomem(err);
+    }
     if (rc)
         return rc;
     if (hm__pull_enter(&pull, HM_PULL_OBJECT)) {

@@ -17,10 +17,16 @@
 #include <string.h>
 
 #include "err.h"
+#include "hash.h"
 #include "importers.h"
 #include "text.h"
 
-enum { LINK_SLOTS = HM_BUFFER_SIZE(1 << 17, 1 << 4), TAG_ROOM = 4096 };
+/* At most three quarters of the slots are used, so that each search soon ends at an empty slot. */
+enum {
+    LINK_SLOTS = HM_BUFFER_SIZE(1 << 17, 1 << 4),
+    LINKS_MOST = LINK_SLOTS / 4 * 3,
+    TAG_ROOM = 4096
+};
 
 /* A link of the platform. The table of links is indexed by the hash of the link's name. */
 struct simgrid_link {
@@ -30,7 +36,9 @@ struct simgrid_link {
 
 struct platform {
     struct hm_imported *im;
-    struct simgrid_link *links; /* Hash table with space for LINK_SLOTS links; owned. */
+    struct simgrid_link *links; /* Hash table with LINK_SLOTS slots; owned. */
+    size_t links_used;          /* Number of slots that hold a link. */
+    struct hm_hash_key key;     /* Key of the hash table. */
     double hosts, clusters, link_count, routes, unknown;
     /* Speeds of the slowest and the fastest host with all their cores, in flop/s. */
     double slowest, fastest;
@@ -186,27 +194,22 @@ static void add_cluster(struct platform *p, const char *tag)
 /* ---- links and routes -------------------------------------------------------------------------
  */
 
-static uint64_t hash_name(const char *name)
+/* Hashes are compared instead of names; 0 marks an empty place. */
+static uint64_t hash_name(const struct platform *p, const char *name)
 {
-    uint64_t hash = 14695981039346656037u;
+    uint64_t hash = hm__hash_text(&p->key, name);
 
-    for (; *name; name++)
-        hash = (hash ^ (unsigned char)*name) * 1099511628211u;
     return hash ? hash : 1;
 }
 
-/*
- * Returns the slot of the hash table that holds the link, or the empty slot for it; NULL if the
- * table is full.
- */
+/* Returns the slot of the hash table that holds the link, or the empty slot for it. */
 static struct simgrid_link *find_link(struct platform *p, uint64_t hash)
 {
-    for (size_t i = 0; i < LINK_SLOTS; i++) {
-        struct simgrid_link *link = &p->links[(hash + i) % LINK_SLOTS];
-        if (link->hash == hash || link->hash == 0)
-            return link;
-    }
-    return NULL;
+    size_t at = (size_t)(hash % LINK_SLOTS);
+
+    while (p->links[at].hash != hash && p->links[at].hash != 0)
+        at = (at + 1) % LINK_SLOTS;
+    return &p->links[at];
 }
 
 static void add_link(struct platform *p, const char *tag)
@@ -215,15 +218,16 @@ static void add_link(struct platform *p, const char *tag)
     double bandwidth = get_value(tag, "bandwidth", bandwidths);
     double latency = get_value(tag, "latency", times);
     struct simgrid_link *link =
-        get_attribute(tag, "id", name, sizeof(name)) ? find_link(p, hash_name(name)) : NULL;
+        get_attribute(tag, "id", name, sizeof(name)) ? find_link(p, hash_name(p, name)) : NULL;
 
     p->link_count++;
-    if (!link || isnan(bandwidth)) {
+    if (!link || isnan(bandwidth) || (link->hash == 0 && p->links_used == LINKS_MOST)) {
         p->unknown++;
         return;
     }
+    p->links_used += link->hash == 0;
     latency = isnan(latency) ? 0 : latency;
-    *link = (struct simgrid_link){hash_name(name), bandwidth, latency};
+    *link = (struct simgrid_link){hash_name(p, name), bandwidth, latency};
     keep_slowest(&p->link_bandwidth, &p->link_latency, bandwidth, latency);
 }
 
@@ -231,7 +235,7 @@ static void add_hop(struct platform *p, const char *tag)
 {
     char name[512];
     struct simgrid_link *link =
-        get_attribute(tag, "id", name, sizeof(name)) ? find_link(p, hash_name(name)) : NULL;
+        get_attribute(tag, "id", name, sizeof(name)) ? find_link(p, hash_name(p, name)) : NULL;
 
     if (!p->in_route || !link || link->hash == 0)
         return;
@@ -374,6 +378,7 @@ static int simgrid_read(struct hm_imported *im, struct hm_err *err)
     hm__json_put_text(j, "format", "simgrid platform");
     if (!(p.links = hm__calloc(LINK_SLOTS, sizeof(*p.links))))
         return hm__fail_nomem(err);
+    hm__hash_begin(&p.key);
     if (!read_tags(&p))
         hm__import_cut(im);
     hm__free(p.links);

@@ -19,10 +19,12 @@
 #include "checks.h"
 #include "csv.h"
 #include "err.h"
+#include "hash.h"
 #include "readers.h"
 #include "text.h"
 
-enum { NAME_LONGEST = 128 }; /* Largest number of characters of the name of a machine. */
+/* NAME_LONGEST is the largest number of characters of the name of a machine. */
+enum { NAME_LONGEST = 128, SLOTS = 4 * HM_VALUE_ENTRIES };
 
 struct machine {
     /*
@@ -43,6 +45,12 @@ struct importer {
     struct hm_arena *arena;
     struct machine *machines;
     size_t count, room, last; /* `last` is the index of the machine in the previous row. */
+    /*
+     * Hash table that finds machines by name, an array of SLOTS elements in the arena: 1 + the
+     * index of a machine, or 0 if the slot is free.
+     */
+    unsigned *slots;
+    struct hm_hash_key key;
     const char *wanted_region, *price_name;
     struct hm_err *err;
 };
@@ -112,9 +120,12 @@ static struct machine *find_machine(struct importer *im, const char *name)
 {
     if (im->count && strcmp(im->machines[im->last].name, name) == 0)
         return &im->machines[im->last];
-    for (im->last = 0; im->last < im->count; im->last++)
+    size_t at = (size_t)hm__hash_text(&im->key, name) % SLOTS;
+    for (; im->slots[at]; at = (at + 1) % SLOTS) {
+        im->last = im->slots[at] - 1;
         if (strcmp(im->machines[im->last].name, name) == 0)
             return &im->machines[im->last];
+    }
     if (im->count == HM_VALUE_ENTRIES) {
         hm__fail(im->err, HM_E_LIMIT, "more than %d machines", HM_VALUE_ENTRIES);
         hm__err_hint(im->err, "set `region` to import the machines of one region only");
@@ -125,7 +136,9 @@ static struct machine *find_machine(struct importer *im, const char *name)
     if (!machines)
         return NULL;
     im->machines = machines;
-    struct machine *m = &im->machines[im->count++];
+    im->last = im->count;
+    im->slots[at] = (unsigned)++im->count;
+    struct machine *m = &im->machines[im->last];
     *m = (struct machine){.name = hm__arena_strdup(im->arena, name), .price = NAN};
     return m->name ? m : NULL;
 }
@@ -363,7 +376,9 @@ int hm_catalog_import(const struct hm_catalog *catalog, const char *path, const 
 
     if (!(im.arena = hm__arena_new()))
         return hm__fail_nomem(err);
-    rc = hm__csv_open(path, &im.csv, err);
+    hm__hash_begin(&im.key);
+    im.slots = hm__arena_alloc(im.arena, SLOTS, sizeof(*im.slots));
+    rc = im.slots ? hm__csv_open(path, &im.csv, err) : hm__fail_nomem(err);
     if (rc == 0)
         rc = find_columns(&im, spot);
     if (rc == 0)

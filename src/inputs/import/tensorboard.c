@@ -11,11 +11,12 @@
 #include <string.h>
 
 #include "err.h"
+#include "hash.h"
 #include "import.h"
 #include "importers.h"
 #include "wire.h"
 
-enum { TAGS = 4096, TAG_NAME = 256 };
+enum { TAGS = 4096, TAG_SLOTS = 4 * TAGS, TAG_NAME = 256 };
 
 struct tag {
     const char *name; /* Name of the scalar, in the arena. */
@@ -36,6 +37,12 @@ struct board {
     struct hm_imported *im;
     struct tag *tags; /* All scalars of the file, an array of TAGS elements in the arena. */
     size_t count;
+    /*
+     * Hash table that finds scalars by name, an array of TAG_SLOTS elements in the arena: 1 + the
+     * index of a scalar, or 0 if the slot is free.
+     */
+    uint16_t *slots;
+    struct hm_hash_key key;
     char version[64];
     double records, bad_sums, other, long_records;
     double first_time, last_time;
@@ -77,15 +84,18 @@ static uint32_t read_stored32(const unsigned char *p)
 
 static struct tag *find_tag(struct board *b, const char *name)
 {
-    for (size_t i = 0; i < b->count; i++)
-        if (strcmp(b->tags[i].name, name) == 0)
-            return &b->tags[i];
+    size_t at = (size_t)hm__hash_text(&b->key, name) % TAG_SLOTS;
+
+    for (; b->slots[at]; at = (at + 1) % TAG_SLOTS)
+        if (strcmp(b->tags[b->slots[at] - 1].name, name) == 0)
+            return &b->tags[b->slots[at] - 1];
     const char *copy = b->count < TAGS ? hm__arena_strdup(b->im->arena, name) : NULL;
     if (!copy)
         return NULL;
     b->tags[b->count] = (struct tag){.name = copy, .rises = true, .least = NAN};
     b->tags[b->count].is_loss = strstr(name, "loss") || strstr(name, "Loss");
-    return &b->tags[b->count++];
+    b->slots[at] = (uint16_t)++b->count;
+    return &b->tags[b->count - 1];
 }
 
 /*
@@ -342,8 +352,10 @@ static int tensorboard_read(struct hm_imported *im, struct hm_err *err)
     struct board b = {.im = im, .first_time = NAN, .last_time = NAN};
 
     hm__json_put_text(&im->facts, "format", "tensorboard");
+    hm__hash_begin(&b.key);
     b.tags = hm__arena_alloc(im->arena, TAGS, sizeof(*b.tags));
-    if (!b.tags)
+    b.slots = hm__arena_alloc(im->arena, TAG_SLOTS, sizeof(*b.slots));
+    if (!b.tags || !b.slots)
         return hm__fail_nomem(err);
     b.n = hm__import_n(im, NAN);
     hm__import_columns(&im->traces, "*algorithm,n,iteration,loss,seconds");

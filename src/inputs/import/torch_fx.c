@@ -23,10 +23,13 @@
 #include <string.h>
 
 #include "err.h"
+#include "hash.h"
 #include "importers.h"
 #include "text.h"
 
 enum { SLOTS = HM_BUFFER_SIZE(1 << 16, 1 << 6), RANK = 8, KINDS = 128, SYMBOLS = 8, ARGUMENTS = 4 };
+/* Largest number of characters of a size in a shape. */
+enum { SIZE_LONGEST = 256 };
 
 struct shape {
     uint64_t hash; /* Hash of the name of the tensor; 0 if the slot is empty. */
@@ -38,6 +41,7 @@ struct program {
     struct hm_imported *im;
     struct shape *shapes; /* Hash table of SLOTS shapes, with the names of the tensors as keys. */
     size_t shape_count;
+    struct hm_hash_key key; /* Key of the hash table. */
     double parameters, buffers, inputs, nodes, macs, unknown;
     /* Number of operations in a printed graph module, whose lines show no shapes. */
     double unshaped;
@@ -71,18 +75,17 @@ static void count_kind(struct program *p, const char *name, size_t length)
 /* ---- shapes -----------------------------------------------------------------------------------
  */
 
-static uint64_t hash_name(const char *name, size_t length)
+/* Hashes are compared instead of names; 0 marks an empty place. */
+static uint64_t hash_name(const struct program *p, const char *name, size_t length)
 {
-    uint64_t hash = 14695981039346656037u;
+    uint64_t hash = hm__hash_bytes(&p->key, name, length);
 
-    while (length-- > 0)
-        hash = (hash ^ (unsigned char)*name++) * 1099511628211u;
     return hash ? hash : 1;
 }
 
 static struct shape *find_shape(struct program *p, const char *name, size_t length)
 {
-    uint64_t hash = hash_name(name, length);
+    uint64_t hash = hash_name(p, name, length);
     size_t i = (size_t)(hash % SLOTS);
 
     while (p->shapes[i].hash != 0 && p->shapes[i].hash != hash)
@@ -143,11 +146,14 @@ static const struct shape *read_type(struct program *p, const char *name, size_t
         return NULL;
     struct shape *s = find_shape(p, name, length);
     p->shape_count += s->hash == 0;
-    *s = (struct shape){.hash = hash_name(name, length)};
+    *s = (struct shape){.hash = hash_name(p, name, length)};
     for (at++; at < end && *at != ']' && s->rank < RANK;) {
         size_t size = 0;
-        while (at + size < end && at[size] != ',' && at[size] != ']')
+        while (at + size < end && at[size] != ',' && at[size] != ']' && size < SIZE_LONGEST)
             size++;
+        /* The rest of the line may have many types, which must not all be scanned to its end. */
+        if (size == SIZE_LONGEST)
+            break;
         double dim = read_size(p, at, size);
         s->dims[s->rank++] = dim;
         at += size;
@@ -445,6 +451,7 @@ static int fx_read(struct hm_imported *im, struct hm_err *err)
     hm__json_put_text(&im->facts, "format", "torch.fx");
     if (!(p.shapes = hm__calloc(SLOTS, sizeof(*p.shapes))))
         return hm__fail_nomem(err);
+    hm__hash_begin(&p.key);
     while (hm__stream_line(&im->in, &line)) {
         const char *forward = hm__find(line.text, line.length, "def forward(self");
         if (forward) {

@@ -5,6 +5,7 @@
 #ifndef HM_TORCH_TRACE_H
 #define HM_TORCH_TRACE_H
 
+#include "hash.h"
 #include "import.h"
 
 /* What a device does during an interval: compute, communicate, copy memory, or set memory. */
@@ -66,6 +67,7 @@ struct trace_ops {
     /* Arrays of TRACE_OPS and TRACE_SLOTS elements, owned; NULL if no operation was added. */
     struct trace_op *items;
     uint16_t *slots; /* Hash table of ids: 1 + the index of an operation; 0 if the slot is free. */
+    struct hm_hash_key key; /* Key of the hash table. */
     size_t count;
 };
 

@@ -70,7 +70,7 @@ static const struct {
 /* Returns the slot of the hash table for an id: the slot of its operation, or a free slot. */
 static uint16_t *find_slot(const struct trace_ops *ops, double id)
 {
-    size_t at = (size_t)((uint64_t)id * UINT64_C(0x9E3779B97F4A7C15) >> 40) % TRACE_SLOTS;
+    size_t at = (size_t)hm__hash_bytes(&ops->key, &id, sizeof(id)) % TRACE_SLOTS;
 
     while (ops->slots[at] > 0 && ops->items[ops->slots[at] - 1].id != id)
         at = (at + 1) % TRACE_SLOTS;
@@ -80,6 +80,8 @@ static uint16_t *find_slot(const struct trace_ops *ops, double id)
 /* Allocates the arrays for operations; returns false if memory runs out. */
 static bool start_ops(struct trace_ops *ops)
 {
+    if (!ops->slots)
+        hm__hash_begin(&ops->key);
     if (!ops->items)
         ops->items = hm__calloc(TRACE_OPS, sizeof(*ops->items));
     if (!ops->slots)
