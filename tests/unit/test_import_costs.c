@@ -282,6 +282,20 @@ static void machines_are_found_at_once(void **state)
         fail_msg("%g s instead of %g s", costs[0], costs[1]);
 }
 
+/* The end of an arithmetic expression is searched for once if there is none. */
+static void brackets_without_an_end_are_left_out(void **state)
+{
+    struct hm_text texts[2] = {{0}};
+
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        hm__text_add(&texts[k], "#!/bin/sh\n#SBATCH --nodes=4\ntorchrun --batch-size 8 \n");
+        for (size_t i = 0; i < 250000; i++)
+            hm__text_add(&texts[k], k == 0 ? "$((" : "$(a");
+    }
+    check_costs("sbatch", &texts[0], &texts[1]);
+}
+
 /* A type without an end is not searched for to the end of its line for each of many types. */
 static void types_without_an_end_are_left_out(void **state)
 {
@@ -303,6 +317,7 @@ int main(void)
         cmocka_unit_test(names_do_not_collide),
         cmocka_unit_test(scalars_are_found_at_once),
         cmocka_unit_test(machines_are_found_at_once),
+        cmocka_unit_test(brackets_without_an_end_are_left_out),
         cmocka_unit_test(types_without_an_end_are_left_out),
     };
     return cmocka_run_group_tests_name("import_costs", tests, NULL, NULL);

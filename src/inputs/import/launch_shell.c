@@ -17,6 +17,7 @@ enum { VARIABLES = 256, WORD_ROOM = 256 };
 
 struct variable {
     char name[48], value[80];
+    size_t length; /* Number of characters of the name. */
 };
 
 struct shell {
@@ -35,8 +36,7 @@ static bool is_name(char c)
 static const char *find_variable(const struct shell *s, const char *name, size_t length)
 {
     for (size_t i = s->count; i-- > 0;)
-        if (strlen(s->variables[i].name) == length &&
-            memcmp(s->variables[i].name, name, length) == 0)
+        if (s->variables[i].length == length && memcmp(s->variables[i].name, name, length) == 0)
             return s->variables[i].value;
     return NULL;
 }
@@ -137,14 +137,15 @@ static void set_variable(struct shell *s, const char *word, size_t length)
     if (length >= sizeof(s->variables[0].name))
         return;
     size_t i = 0;
-    while (i < s->count && (strncmp(s->variables[i].name, word, length) != 0 ||
-                            s->variables[i].name[length] != '\0'))
+    while (i < s->count &&
+           (s->variables[i].length != length || memcmp(s->variables[i].name, word, length) != 0))
         i++;
     if (i == VARIABLES)
         return;
     if (!expand_word(s, word + length + 1, value, sizeof(value)))
         value[0] = '\0';
     snprintf(s->variables[i].name, sizeof(s->variables[i].name), "%.*s", (int)length, word);
+    s->variables[i].length = length;
     snprintf(s->variables[i].value, sizeof(s->variables[i].value), "%s", value);
     s->count += i == s->count;
 }
@@ -202,6 +203,7 @@ void hm__launch_shell(struct launch *launch, const char *text)
 {
     struct shell s = {.launch = launch};
     char word[WORD_ROOM];
+    bool closed = true; /* False if it is known that no "))" follows. */
 
     while (*text) {
         size_t length = 0;
@@ -216,7 +218,9 @@ void hm__launch_shell(struct launch *launch, const char *text)
              * An arithmetic expression $((…)) may contain spaces and brackets, so it is read as one
              * word.
              */
-            const char *end = strncmp(text, "$((", 3) == 0 ? strstr(text, "))") : NULL;
+            bool opens = closed && strncmp(text, "$((", 3) == 0;
+            const char *end = opens ? strstr(text, "))") : NULL;
+            closed = closed && (!opens || end);
             size_t size = end ? (size_t)(end + 2 - text) : 1;
             if (*text == '=')
                 size += quoted_length(text + 1);
