@@ -4,6 +4,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "budget.h"
 #include "import_samples.h"
 #include "unpack.h"
 #include "unpack_raw.h"
@@ -234,6 +235,90 @@ static void bombs_are_refused(void **state)
     assert_int_not_equal(hm__import_new(&from, &im, &err), 0);
     assert_true(seconds_now() - start < (SANITIZED ? 10 : 1));
     unlink(path);
+}
+
+/* Adds bits to a deflate stream: the lowest bit first, or the highest bit first for codes. */
+struct bits {
+    unsigned char data[4096];
+    size_t count;
+};
+
+static void add_bits(struct bits *b, unsigned value, unsigned count, bool code)
+{
+    for (unsigned i = 0; i < count; i++, b->count++) {
+        unsigned bit = value >> (code ? count - 1 - i : i) & 1;
+        assert_true(b->count / 8 < sizeof(b->data));
+        b->data[b->count / 8] |= (unsigned char)(bit << b->count % 8);
+    }
+}
+
+/*
+ * Makes a deflate stream of 1.2 kB of a gzip file with 5677 parts, each of which is 41 bytes and
+ * decodes to 6000 zeros: no level decodes to 200 times its size, but both together do.
+ */
+static void make_nested(struct bits *b)
+{
+    static const unsigned char part[41] = {
+        0x1f, 0x8b, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xff, 0xed, 0xc1, 0x31, 0x01,
+        0x00, 0x00, 0x00, 0xc2, 0xa0, 0xf5, 0x4f, 0x6d, 0x08, 0x5f, 0xa0, 0x00, 0x00, 0x00,
+        0x00, 0x00, 0x80, 0xd7, 0x00, 0xc4, 0x0d, 0xdc, 0xfc, 0x70, 0x17, 0x00, 0x00};
+
+    *b = (struct bits){.count = 0};
+    add_bits(b, 3, 3, false); /* The last block, with fixed codes. */
+    for (size_t i = 0; i < sizeof(part); i++)
+        add_bits(b, part[i] + (part[i] < 144 ? 0x30u : 0x190u - 144), part[i] < 144 ? 8 : 9, true);
+    for (int i = 0; i < 902; i++) { /* Copies of 258 bytes from 41 bytes before. */
+        add_bits(b, 0xc5, 8, true);
+        add_bits(b, 10, 5, true);
+        add_bits(b, 41 - 33, 4, false);
+    }
+    add_bits(b, 0, 7, true);
+}
+
+/* Reads a source to its end; returns the number of bytes. */
+static uint64_t read_source(struct hm_source *source, int *ret_rc, struct hm_err *err)
+{
+    static char out[64 * 1024];
+    uint64_t total = 0;
+    size_t got = 1;
+
+    *ret_rc = 0;
+    while (*ret_rc == 0 && got > 0) {
+        *ret_rc = hm__source_read(source, out, sizeof(out), &got, err);
+        total += *ret_rc ? 0 : got;
+    }
+    return total;
+}
+
+/* The limits apply to all levels of compression together, and to the time of the request. */
+static void nested_bombs_are_refused(void **state)
+{
+    static struct bits b;
+    struct hm_source *source = NULL;
+    struct hm_err err = {0};
+    int rc;
+
+    (void)state;
+    if (hm__codec_gzip.needs)
+        skip();
+    make_nested(&b);
+    const struct hm_source_part part = {
+        .memory = (char *)b.data, .length = (b.count + 7) / 8, .deflated = true};
+    assert_int_equal(hm__source_open_part(&part, "nested", &source, &err), 0);
+    uint64_t total = read_source(source, &rc, &err);
+    hm__source_close(source);
+    assert_int_equal(rc, HM_E_LIMIT);
+    assert_true(total > 6000 && total <= (32 << 20) + (64 << 10));
+
+    struct hm_budget budget = {.checks = 20};
+    err = (struct hm_err){0};
+    assert_int_equal(hm__source_open_part(&part, "nested", &source, &err), 0);
+    hm__budget_enter(&budget);
+    total = read_source(source, &rc, &err);
+    hm__budget_leave(&budget);
+    hm__source_close(source);
+    assert_int_equal(rc, HM_E_CANCELLED);
+    assert_true(total < 20 * (64 << 10));
 }
 
 /* ---- protocol buffers -------------------------------------------------------------------------
@@ -489,6 +574,7 @@ int main(void)
         cmocka_unit_test(checksums_are_those_published),
         cmocka_unit_test(snappy_streams_are_read),
         cmocka_unit_test(bombs_are_refused),
+        cmocka_unit_test(nested_bombs_are_refused),
         cmocka_unit_test(wire_fields_are_read),
         cmocka_unit_test(huge_sizes_are_refused),
         cmocka_unit_test(readers_survive_other_files),

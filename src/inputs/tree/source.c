@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "budget.h"
 #include "err.h"
 #include "memory.h"
 #include "unpack.h"
@@ -20,7 +21,9 @@ enum { RAW_ROOM = HM_BUFFER_SIZE(256 * 1024, 1024), HEAD_BYTES = 64 * 1024 };
 
 /*
  * A stream is refused if it decodes to more than BOMB_BYTES bytes and more than BOMB_RATIO times
- * its size, because such files are often made to exhaust a reader's memory.
+ * its size, because such files are often made to exhaust a reader's memory. The size is that of the
+ * compressed bytes in the file, so that the ratios of a compressed member of a compressed archive
+ * do not multiply.
  */
 static const uint64_t BOMB_BYTES = (uint64_t)32 << 20, BOMB_RATIO = 200;
 
@@ -41,7 +44,8 @@ struct hm_source {
     void *state;
     bool between, ended; /* State of the codec, as in the members of struct hm_unpack_step that have
                             the same names. */
-    uint64_t consumed, produced;
+    uint64_t consumed, produced; /* Bytes that the codec has read and written. */
+    uint64_t taken;              /* Bytes that were read from the file or from memory. */
 };
 
 static int source_fail(const struct hm_source *s, struct hm_err *err, int code, const char *what)
@@ -165,6 +169,7 @@ static int raw_read(struct hm_source *s, void *buffer, size_t room, size_t *ret_
             memcpy(buffer, s->memory, take);
         s->memory += take;
         s->memory_left -= take;
+        s->taken += take;
         *ret_length = take;
         return 0;
     }
@@ -176,8 +181,20 @@ static int raw_read(struct hm_source *s, void *buffer, size_t room, size_t *ret_
     if (got < 0)
         return source_fail(s, err, HM_E_IO, strerror(errno));
     s->file_left -= (uint64_t)got;
+    s->taken += (uint64_t)got;
     *ret_length = (size_t)got;
     return 0;
+}
+
+/* Returns whether a source decodes to much more than the bytes of the file that it has used. */
+static bool source_is_bomb(const struct hm_source *s)
+{
+    const struct hm_source *first = s;
+
+    while (first->inner)
+        first = first->inner;
+    uint64_t used = first->codec ? first->consumed : first->taken;
+    return s->produced > BOMB_BYTES && s->produced / BOMB_RATIO > used;
 }
 
 /* Reads the first bytes and chooses the codec. */
@@ -290,7 +307,7 @@ static int source_decode(struct hm_source *s, char *buffer, size_t room, size_t 
     s->ended = step.ended;
     *ret_length = room - step.out_left;
     s->produced += *ret_length;
-    if (s->produced > BOMB_BYTES && s->produced / BOMB_RATIO > s->consumed)
+    if (source_is_bomb(s))
         return source_fail(s, err, HM_E_LIMIT, "decodes to more than 200 times its size");
     return 0;
 }
@@ -298,8 +315,10 @@ static int source_decode(struct hm_source *s, char *buffer, size_t room, size_t 
 int hm__source_read(struct hm_source *s, char *buffer, size_t room, size_t *ret_length,
                     struct hm_err *err)
 {
-    int rc = s->started ? 0 : source_start(s, err);
+    int rc = hm__budget_check(NULL, err);
 
+    if (rc == 0 && !s->started)
+        rc = source_start(s, err);
     if (rc || room == 0) {
         *ret_length = 0;
         return rc;
@@ -319,6 +338,9 @@ int hm__source_read(struct hm_source *s, char *buffer, size_t room, size_t *ret_
         rc = source_decode(s, buffer, room, &got, err);
         if (rc == 0 && got == 0 && last)
             break;
+        /* A file may have many parts that decode to nothing. */
+        if (rc == 0 && got == 0)
+            rc = hm__budget_check(NULL, err);
     }
     if (rc == 0 && got == 0 && !s->between && !s->ended)
         return source_fail(s, err, HM_E_IO, "the compressed file is cut short");

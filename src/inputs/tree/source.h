@@ -46,7 +46,8 @@ int hm__source_head(struct hm_source *source, const char **ret_bytes, size_t *re
 int hm__source_spool(struct hm_source *source, FILE *out, struct hm_err *err);
 /*
  * Reads up to `room` bytes; *ret_length is 0 at the end. It is an error if a compressed file is
- * truncated, or if it decodes to more than 32 MiB and more than 200 times its size.
+ * truncated, or if it decodes to more than 32 MiB and more than 200 times the compressed bytes in
+ * the file. Reading ends when the budget of the thread is spent.
  */
 int hm__source_read(struct hm_source *source, char *buffer, size_t room, size_t *ret_length,
                     struct hm_err *err);
