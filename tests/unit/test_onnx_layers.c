@@ -81,7 +81,7 @@ static void add_node(struct model *m, const char *op, char *inputs, char *output
     assert_true(at < NODES);
     *node = (struct onnx_node){
         .op = hm__arena_strdup(m->im.arena, op), .inputs = m->ends[at], .tensor = SIZE_MAX};
-    while ((word = strsep(&inputs, ",")))
+    while (strcmp(op, "Constant") != 0 && (word = strsep(&inputs, ",")))
         node->inputs[node->input_count++] = find_name(m, word);
     node->outputs = node->inputs + node->input_count;
     while ((word = strsep(&outputs, ",")))
@@ -226,6 +226,9 @@ static const struct layers_case cases[] = {
      "Pow d,two > p\nReduceMean p > v\nAdd v,tiny > a\nSqrt a > r\nDiv d,r > q\nCast q > q",
      NULL},
     {"an input of the model that a node computes", "in x 1x4\nRelu x > x", NULL},
+    {"a constant that is written twice",
+     "in x 1x4\nConstant - > c value_int:2\nMul x,c > y\nConstant - > c value_int:2\nRelu y > z",
+     NETWORK("4", "    - elementwise\n    - relu\n")},
     {"an output that a node has twice", "in x 1x4\nSplit x > y,y", NULL},
     {"a recurrent layer in two directions",
      "in x 5x5x4\nw k 2x12x4\nw r 2x12x3\nLSTM x,k,r > y hidden_size:3",

@@ -355,7 +355,8 @@ static bool has_stated(const struct onnx *o, const struct onnx_node *node)
 /*
  * Marks the outputs of a node as made. Returns false if one of them is already computed or given:
  * links from tensors to the nodes that compute them could then form a
- * cycle, although each node follows the nodes whose outputs it uses.
+ * cycle, although each node follows the nodes whose outputs it uses. Constants, which have no
+ * inputs, may be repeated; some exporters write them twice.
  */
 static bool claim_outputs(struct onnx *o, const struct onnx_node *node)
 {
@@ -367,7 +368,7 @@ static bool claim_outputs(struct onnx *o, const struct onnx_node *node)
         first = first && !o->values[node->outputs[k]].made;
         o->values[node->outputs[k]].made = true;
     }
-    return first;
+    return first || node->input_count == 0;
 }
 
 bool hm__onnx_infer(struct onnx *o)
