@@ -311,6 +311,69 @@ static void types_without_an_end_are_left_out(void **state)
     check_costs("torch-fx", &texts[0], &texts[1]);
 }
 
+/* ---- Keras ------------------------------------------------------------------------------------
+ */
+
+/* Writes a model that uses a model 16 times, which uses a model 16 times, and so on. */
+static void write_nested(struct hm_text *out, int depth)
+{
+    hm__text_add(out,
+                 "{\"class_name\": \"Functional\", \"config\": {\"name\": \"m\", \"layers\": ["
+                 "{\"class_name\": \"InputLayer\", \"name\": \"i\", \"config\": {\"batch_shape\": "
+                 "[null, 4]}, \"inbound_nodes\": []}, ");
+    if (depth > 0)
+        write_nested(out, depth - 1);
+    else
+        hm__text_add(out, "{\"class_name\": \"Dense\", \"config\": {\"units\": 4}");
+    hm__text_add(out, ", \"name\": \"u\", \"inbound_nodes\": [");
+    for (int i = 0; i < 16; i++)
+        hm__text_addf(out, "%s[[\"i\", 0, 0, {}]]", i ? ", " : "");
+    hm__text_add(out,
+                 "]}], \"input_layers\": [[\"i\", 0, 0]], \"output_layers\": [[\"u\", 0, 0]]}");
+}
+
+/* Models that are used by models are looked at a limited number of times. */
+static void nested_models_have_a_limit(void **state)
+{
+    struct hm_err err = {0};
+    int rc;
+
+    (void)state;
+    for (int depth = 2; depth <= 6; depth += 4) {
+        struct hm_text text = {0};
+        write_nested(&text, depth);
+        hm__text_add(&text, "}");
+        import_cost("keras", &text, &rc, &err);
+        assert_int_equal(rc, depth == 2 ? 0 : HM_E_LIMIT);
+        hm__text_release(&text);
+    }
+    assert_non_null(strstr(err.message, "a million times"));
+}
+
+/* Names in the list of a model's inputs are looked up, not compared one by one. */
+static void inputs_of_models_are_found_at_once(void **state)
+{
+    struct hm_text texts[2] = {{0}};
+
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        struct hm_text *t = &texts[k];
+        hm__text_add(t, "{\"class_name\": \"Functional\", \"config\": {\"layers\": ["
+                        "{\"class_name\": \"Functional\", \"name\": \"u\", \"inbound_nodes\": [");
+        for (int i = 0; i < 16; i++)
+            hm__text_addf(t, "%s[[\"i\", 0, 0, {}]]", i ? ", " : "");
+        hm__text_add(t, "], \"config\": {\"layers\": [");
+        for (int i = 0; i < 5000; i++)
+            hm__text_addf(t, "%s{\"class_name\": \"InputLayer\", \"name\": \"layer_number_%04d\"}",
+                          i ? ", " : "", i);
+        hm__text_addf(t, "], \"%s\": [", k ? "other_layers" : "input_layers");
+        for (int i = 0; i < 10000; i++)
+            hm__text_addf(t, "%s\"layer_number_x%03d\"", i ? ", " : "", i % 1000);
+        hm__text_add(t, "]}}]}}");
+    }
+    check_costs("keras", &texts[0], &texts[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -318,6 +381,8 @@ int main(void)
         cmocka_unit_test(scalars_are_found_at_once),
         cmocka_unit_test(machines_are_found_at_once),
         cmocka_unit_test(brackets_without_an_end_are_left_out),
+        cmocka_unit_test(nested_models_have_a_limit),
+        cmocka_unit_test(inputs_of_models_are_found_at_once),
         cmocka_unit_test(types_without_an_end_are_left_out),
     };
     return cmocka_run_group_tests_name("import_costs", tests, NULL, NULL);

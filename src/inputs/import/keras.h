@@ -32,6 +32,7 @@ struct keras {
          */
     } unknown[KERAS_UNKNOWN];
     size_t unknown_count;
+    size_t visits; /* Number of layers and tensors that have been looked at. */
 };
 
 /* One use of a layer in a model; a layer may be used several times. */

@@ -11,18 +11,24 @@
 #include <math.h>
 #include <string.h>
 
+#include "budget.h"
 #include "err.h"
+#include "hash.h"
 #include "importers.h"
-#include "keras.h"
+#include "keras_parts.h"
 #include "whole.h"
 
 enum {
     LAYERS_MOST = 5000,
-    SLOTS = 16384,
     INPUTS_MOST = 64,
     USES_MOST = 16,
     NESTING = 8,
-    PASSES = 8
+    PASSES = 8,
+    /*
+     * Largest number of layers and tensors that are looked at. A model that is used 16 times by a
+     * model that is used 16 times, and so on, is looked at 16^8 times.
+     */
+    VISITS_MAX = 1000000
 };
 
 /*
@@ -34,6 +40,7 @@ struct keras_vertex {
     const struct hm_value *layer;
     struct keras_shape out[USES_MOST];
     size_t uses, done;
+    size_t input; /* Position in the list of the model's inputs; SIZE_MAX if it is not there. */
 };
 
 struct keras_graph {
@@ -45,6 +52,8 @@ struct keras_graph {
      * empty.
      */
     unsigned *slots;
+    size_t slot_count; /* A power of 2 that is more than twice the number of vertices. */
+    struct hm_hash_key key;
     int depth;
 };
 
@@ -82,6 +91,23 @@ static struct keras_shape stated_shape(const struct hm_value *layer)
     return hm__keras_read_shape(shape);
 }
 
+/* Counts values that are looked at; returns an error if there are too many. */
+static int count_visits(struct keras *k, size_t count, struct hm_err *err)
+{
+    k->visits += count;
+    if (k->visits > VISITS_MAX)
+        return hm__fail(err, HM_E_LIMIT,
+                        "uses the layers of nested models more than a million "
+                        "times");
+    return hm__budget_check(NULL, err);
+}
+
+/* Returns the number of keys of a map. */
+static size_t key_count(const struct hm_value *map)
+{
+    return map && map->kind == HM_VALUE_MAP ? map->count : 0;
+}
+
 /* Counts one use of a layer, and infers the shape of its output. */
 static int add_layer(struct keras *k, const struct hm_value *layer, const struct keras_shape *in,
                      size_t in_count, bool first, int depth, struct keras_shape *ret_shape,
@@ -95,6 +121,11 @@ static int add_layer(struct keras *k, const struct hm_value *layer, const struct
                             .first = first};
 
     *ret_shape = hm__keras_no_shape();
+    /* Layers with very many keys, or with long names, take longer. */
+    size_t size = (key_count(layer) + key_count(use.config)) / 16 + strlen(name) / 64;
+    int rc = count_visits(k, 1 + size, err);
+    if (rc)
+        return rc;
     if (is_model(name))
         return add_model(k, layer, in, in_count, first, depth + 1, ret_shape, err);
     k->layers += first;
@@ -132,12 +163,8 @@ static int add_sequence(struct keras *k, const struct hm_value *layers,
  */
 static unsigned *find_slot(struct keras_graph *g, const char *name)
 {
-    uint32_t hash = 2166136261u;
-
-    for (const char *p = name; *p; p++)
-        hash = (hash ^ (unsigned char)*p) * 16777619u;
-    for (;; hash++) {
-        unsigned *slot = &g->slots[hash % SLOTS];
+    for (size_t hash = (size_t)hm__hash_text(&g->key, name);; hash++) {
+        unsigned *slot = &g->slots[hash & (g->slot_count - 1)];
         if (*slot == 0 || strcmp(g->vertices[*slot - 1].name, name) == 0)
             return slot;
     }
@@ -162,10 +189,11 @@ struct inputs {
 static void take_output(struct keras_graph *g, const char *name, double use,
                         const struct keras_shape *stated, struct inputs *in)
 {
-    struct keras_vertex *from = find_vertex(g, name);
-
     if (in->count == INPUTS_MOST)
         return;
+    struct keras_vertex *from = find_vertex(g, name);
+    /* Long names take longer to look up. */
+    g->model->visits += 1 + (name ? strlen(name) / 64 : 0);
     struct keras_shape *shape = &in->shapes[in->count++];
     *shape = stated ? *stated : hm__keras_no_shape();
     if (shape->rank >= 0 || !from)
@@ -187,15 +215,13 @@ static void read_tensors(struct keras_graph *g, const struct hm_value *value, in
         return;
     if (history && history->kind == HM_VALUE_LIST && history->count >= 2) {
         struct keras_shape stated = hm__keras_read_shape(hm__value_get(config, "shape"));
-        const char *use = hm__value_text(&history->items[1]);
-        double number = NAN;
-        if (use)
-            hm__number_read(use, &number);
-        take_output(g, hm__value_text(&history->items[0]), number, &stated, in);
+        double use = hm__keras_number(&history->items[1]);
+        take_output(g, hm__value_text(&history->items[0]), use, &stated, in);
         return;
     }
+    g->model->visits++;
     if (value->kind == HM_VALUE_LIST || value->kind == HM_VALUE_MAP)
-        for (size_t i = 0; i < value->count; i++)
+        for (size_t i = 0; i < value->count && in->count < INPUTS_MOST; i++)
             read_tensors(g, &value->items[i], depth + 1, in);
 }
 
@@ -208,15 +234,13 @@ static void read_pairs(struct keras_graph *g, const struct hm_value *node, struc
     bool single = node->count >= 3 && node->items[0].kind == HM_VALUE_SCALAR;
     size_t count = single ? 1 : node->count;
 
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count && in->count < INPUTS_MOST; i++) {
         const struct hm_value *pair = single ? node : &node->items[i];
-        double use = NAN;
+        g->model->visits++;
         if (pair->kind != HM_VALUE_LIST || pair->count < 2)
             continue;
-        const char *text = hm__value_text(&pair->items[1]);
-        if (text)
-            hm__number_read(text, &use);
-        take_output(g, hm__value_text(&pair->items[0]), use, NULL, in);
+        take_output(g, hm__value_text(&pair->items[0]), hm__keras_number(&pair->items[1]), NULL,
+                    in);
     }
 }
 
@@ -234,41 +258,40 @@ static int add_use(struct keras_graph *g, struct keras_vertex *v, bool force, st
         read_pairs(g, node, &in);
     else
         read_tensors(g, node, 0, &in);
+    int rc = count_visits(g->model, 1, err);
+    if (rc)
+        return rc;
     if (!in.ready && !force)
         return 0;
     if (in.count == 0) {
         in.shapes[0] = stated_shape(v->layer);
         in.count = 1;
     }
-    int rc = add_layer(g->model, v->layer, in.shapes, in.count, v->done == 0, g->depth,
-                       &v->out[v->done], err);
+    rc = add_layer(g->model, v->layer, in.shapes, in.count, v->done == 0, g->depth,
+                   &v->out[v->done], err);
     v->done++;
     return rc ? rc : 1;
 }
 
-/*
- * Returns the position of an input layer in the list of the model's inputs; `fallback` if it is not
- * in the list.
- */
-static size_t input_index(const struct hm_value *config, const char *name, size_t fallback)
+/* Stores the positions of layers in the list of the model's inputs. */
+static void number_inputs(struct keras_graph *g, const struct hm_value *config)
 {
     const struct hm_value *list = hm__value_get(config, "input_layers");
 
     for (size_t i = 0; list && list->kind == HM_VALUE_LIST && i < list->count; i++) {
         const struct hm_value *item = &list->items[i];
-        const char *text = item->kind == HM_VALUE_LIST && item->count > 0
-                               ? hm__value_text(&item->items[0])
-                               : hm__value_text(item);
-        if (text && strcmp(text, name) == 0)
-            return item->kind == HM_VALUE_LIST ? i : 0;
+        bool pair = item->kind == HM_VALUE_LIST && item->count > 0;
+        const char *name = hm__value_text(pair ? &item->items[0] : item);
+        struct keras_vertex *v = find_vertex(g, name);
+        g->model->visits += 1 + (name ? strlen(name) / 64 : 0);
+        if (v && v->input == SIZE_MAX)
+            v->input = pair ? i : 0;
     }
-    return fallback;
 }
 
 /* Counts the layers that have no inputs, because they are the inputs of the model. */
-static int start_graph(struct keras_graph *g, const struct hm_value *config,
-                       const struct keras_shape *in, size_t in_count, bool first,
-                       struct hm_err *err)
+static int start_graph(struct keras_graph *g, const struct keras_shape *in, size_t in_count,
+                       bool first, struct hm_err *err)
 {
     const struct keras_shape none = hm__keras_no_shape();
     size_t inputs = 0;
@@ -281,7 +304,9 @@ static int start_graph(struct keras_graph *g, const struct hm_value *config,
         v->uses = v->uses > USES_MOST ? USES_MOST : v->uses;
         if (v->uses > 0)
             continue;
-        size_t at = input_index(config, v->name, inputs++);
+        size_t at = find_vertex(g, v->name)->input;
+        at = at == SIZE_MAX ? inputs : at;
+        inputs++;
         rc = add_layer(g->model, v->layer, at < in_count ? &in[at] : &none, 1, first, g->depth,
                        &v->out[0], err);
         v->done = 1;
@@ -330,13 +355,16 @@ static int add_graph(struct keras *k, const struct hm_value *config, const struc
                      struct hm_err *err)
 {
     const struct hm_value *layers = hm__value_get(config, "layers");
-    struct keras_graph g = {.model = k, .depth = depth};
+    struct keras_graph g = {.model = k, .depth = depth, .slot_count = 16};
     double before = k->trainable, frozen = k->frozen;
 
     if (layers->count > LAYERS_MOST)
         return hm__fail(err, HM_E_LIMIT, "has more than %d layers", LAYERS_MOST);
+    while (g.slot_count <= 2 * layers->count)
+        g.slot_count *= 2;
+    hm__hash_begin(&g.key);
     g.vertices = hm__calloc(layers->count + 1, sizeof(*g.vertices));
-    g.slots = hm__calloc(SLOTS, sizeof(*g.slots));
+    g.slots = hm__calloc(g.slot_count, sizeof(*g.slots));
     if (!g.vertices || !g.slots) {
         hm__free(g.vertices);
         hm__free(g.slots);
@@ -347,11 +375,15 @@ static int add_graph(struct keras *k, const struct hm_value *config, const struc
         const char *name = hm__value_text(hm__value_get(layer, "name"));
         if (!name)
             name = hm__value_text(hm__value_path(layer, "config.name"));
-        g.vertices[g.count++] = (struct keras_vertex){.name = name ? name : "", .layer = layer};
+        g.vertices[g.count++] =
+            (struct keras_vertex){.name = name ? name : "", .layer = layer, .input = SIZE_MAX};
         unsigned *slot = find_slot(&g, g.vertices[i].name);
         *slot = *slot ? *slot : (unsigned)g.count;
     }
-    int rc = start_graph(&g, config, in, in_count, first, err);
+    number_inputs(&g, config);
+    int rc = count_visits(k, layers->count, err);
+    if (rc == 0)
+        rc = start_graph(&g, in, in_count, first, err);
     if (rc == 0)
         rc = finish_graph(&g, err);
     *ret_shape = output_shape(&g, config);

@@ -13,11 +13,15 @@ struct keras_shape hm__keras_no_shape(void)
     return shape;
 }
 
+/* Largest number of characters of a number. A longer one would be read again for each use. */
+enum { NUMBER_LONGEST = 64 };
+
 double hm__keras_number(const struct hm_value *value)
 {
     const char *text = hm__value_text(value);
+    bool fits = text && strnlen(text, NUMBER_LONGEST + 1) <= NUMBER_LONGEST;
     double number;
-    size_t used = text ? hm__signed_read(text, &number) : 0;
+    size_t used = fits ? hm__signed_read(text, &number) : 0;
 
     return used > 0 && text[used] == '\0' && fabs(number) < 1e15 ? number : NAN;
 }
