@@ -374,6 +374,74 @@ static void inputs_of_models_are_found_at_once(void **state)
     check_costs("keras", &texts[0], &texts[1]);
 }
 
+/* ---- archives ---------------------------------------------------------------------------------
+ */
+
+/* Makes a zip archive that is only a directory of `count` empty members and one other. */
+static struct hm_text make_zip(size_t count, const char *name)
+{
+    struct hm_text zip = {0};
+
+    hm__text_add_n(&zip, "PK\3\4", 4); /* An archive begins with a member. */
+    for (size_t i = 0; i <= count; i++) {
+        char member[32];
+        size_t length = (size_t)snprintf(member, sizeof(member), i < count ? "%s_%05zu" : "other",
+                                         name, (i * 7919) % count);
+        hm__text_add_n(&zip, "PK\1\2", 4);
+        add_fixed(&zip, 0, 8); /* Versions, flags, method. */
+        add_fixed(&zip, 0, 8); /* Time, date, checksum. */
+        add_fixed(&zip, 0, 8); /* Sizes. */
+        add_fixed(&zip, length, 2);
+        add_fixed(&zip, 0, 8); /* Lengths of the extra field and of the comment, attributes. */
+        add_fixed(&zip, 0, 8);
+        hm__text_add_n(&zip, member, length);
+    }
+    size_t size = zip.length - 4;
+    hm__text_add_n(&zip, "PK\5\6", 4);
+    add_fixed(&zip, 0, 4);
+    add_fixed(&zip, count + 1, 2);
+    add_fixed(&zip, count + 1, 2);
+    add_fixed(&zip, size, 4);
+    add_fixed(&zip, 4, 4);
+    add_fixed(&zip, 0, 2);
+    return zip;
+}
+
+static int count_file(void *data, const char *file, struct hm_err *err)
+{
+    (void)file;
+    (void)err;
+    ++*(size_t *)data;
+    return 0;
+}
+
+/* The parts of a log in an archive are ordered once, not for each of them. */
+static void parts_are_ordered_once(void **state)
+{
+    enum { PARTS = 9999 };
+    double costs[2];
+
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        char path[] = "/tmp/howmany-costs-XXXXXX";
+        struct hm_err err = {0};
+        struct hm_text zip = make_zip(PARTS, k == 0 ? "events" : "evenly");
+        FILE *file = fdopen(mkstemp(path), "w");
+        size_t visits = 0;
+        assert_non_null(file);
+        assert_int_equal(fwrite(zip.data, 1, zip.length, file), zip.length);
+        assert_int_equal(fclose(file), 0);
+        double start = processor_seconds();
+        assert_int_equal(hm__import_walk_archive(path, count_file, &visits, &err), 0);
+        costs[k] = processor_seconds() - start;
+        assert_int_equal(visits, k == 0 ? 2 : PARTS + 1);
+        hm__text_release(&zip);
+        unlink(path);
+    }
+    if (costs[0] > 5 * costs[1] + 0.15)
+        fail_msg("%g s instead of %g s", costs[0], costs[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -383,6 +451,7 @@ int main(void)
         cmocka_unit_test(brackets_without_an_end_are_left_out),
         cmocka_unit_test(nested_models_have_a_limit),
         cmocka_unit_test(inputs_of_models_are_found_at_once),
+        cmocka_unit_test(parts_are_ordered_once),
         cmocka_unit_test(types_without_an_end_are_left_out),
     };
     return cmocka_run_group_tests_name("import_costs", tests, NULL, NULL);

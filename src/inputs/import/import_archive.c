@@ -19,12 +19,12 @@ static const char *base_of(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* Returns whether two members are in the same folder of the archive. */
-static bool same_folder(const char *a, const char *b)
+/* Compares the folders of two members; returns 0 if they are in the same folder. */
+static int compare_folders(const char *a, const char *b)
 {
-    size_t length = (size_t)(base_of(a) - a);
+    size_t x = (size_t)(base_of(a) - a), y = (size_t)(base_of(b) - b);
 
-    return length == (size_t)(base_of(b) - b) && memcmp(a, b, length) == 0;
+    return x != y ? (x < y ? -1 : 1) : memcmp(a, b, x);
 }
 
 static const struct hm_archive_member *find_member(const struct hm_archive *a, const char *name)
@@ -35,10 +35,20 @@ static const struct hm_archive_member *find_member(const struct hm_archive *a, c
     return NULL;
 }
 
-static int compare_members(const void *a, const void *b)
+static int compare_names(const void *a, const void *b)
 {
     return hm__import_compare_parts(base_of(*(const char *const *)a),
                                     base_of(*(const char *const *)b));
+}
+
+/* Compares members by their folders, and parts of one log by their order. */
+static int compare_members(const void *a, const void *b)
+{
+    const char *x = (*(const struct hm_archive_member *const *)a)->name;
+    const char *y = (*(const struct hm_archive_member *const *)b)->name;
+    int folders = compare_folders(x, y);
+
+    return folders ? folders : compare_names(&x, &y);
 }
 
 /*
@@ -53,10 +63,10 @@ static size_t collect_parts(const struct hm_archive *a, const char *first, struc
 
     for (size_t i = 0; parts && i < a->count; i++)
         if (hm__import_is_part(base_of(a->members[i].name)) &&
-            same_folder(first, a->members[i].name))
+            compare_folders(first, a->members[i].name) == 0)
             parts[count++] = a->members[i].name;
     if (parts)
-        qsort(parts, count, sizeof(*parts), compare_members);
+        qsort(parts, count, sizeof(*parts), compare_names);
     *ret_parts = parts;
     return count;
 }
@@ -77,7 +87,7 @@ static const char *main_member(const struct hm_archive *a)
             others += strncmp(base_of(name), "appstatus", 9) != 0;
             continue;
         }
-        if (part && !same_folder(part, name))
+        if (part && compare_folders(part, name) != 0)
             return NULL;
         part = name;
     }
@@ -167,7 +177,37 @@ int hm__import_part(const struct hm_imported *im, size_t i, struct hm_source **r
 {
     if (!im->archive)
         return hm__source_open(im->parts[i], ret_source, err);
-    return hm__archive_source(im->archive, find_member(im->archive, im->parts[i]), ret_source, err);
+    const struct hm_archive *a = im->archive;
+    size_t k = 0;
+    /* Parts of a log have the names of members themselves, which need not be compared. */
+    while (k < a->count && a->members[k].name != im->parts[i])
+        k++;
+    return hm__archive_source(a, k < a->count ? &a->members[k] : find_member(a, im->parts[i]),
+                              ret_source, err);
+}
+
+/*
+ * Creates an array with one element per member, which is true for each part of a log except the
+ * first one, with which the whole log is imported. Returns NULL if memory runs out.
+ */
+static bool *mark_later_parts(const struct hm_archive *a)
+{
+    const struct hm_archive_member **parts =
+        hm__arena_alloc(a->arena, a->count + 1, sizeof(*parts));
+    bool *later = hm__arena_alloc(a->arena, a->count + 1, sizeof(*later));
+    size_t count = 0;
+
+    if (!parts || !later)
+        return NULL;
+    for (size_t i = 0; i < a->count; i++)
+        if (hm__import_is_part(base_of(a->members[i].name)))
+            parts[count++] = &a->members[i];
+    if (count > 0)
+        qsort(parts, count, sizeof(*parts), compare_members);
+    for (size_t i = 1; i < count; i++)
+        if (compare_folders(parts[i - 1]->name, parts[i]->name) == 0)
+            later[parts[i] - a->members] = true;
+    return later;
 }
 
 int hm__import_walk_archive(const char *path,
@@ -183,13 +223,13 @@ int hm__import_walk_archive(const char *path,
         hm__archive_free(archive);
         return visit(data, path, err);
     }
+    const bool *later = mark_later_parts(archive);
+    rc = later ? 0 : hm__fail_nomem(err);
     for (size_t i = 0; rc == 0 && i < archive->count; i++) {
-        const char *name = archive->members[i].name, **parts = NULL;
-        bool part = hm__import_is_part(base_of(name));
-        if (part && collect_parts(archive, name, archive->arena, &parts) > 0 && parts[0] != name)
-            /* The whole log was visited with its first part, so its other parts are skipped. */
+        if (later[i])
             continue;
-        const char *file = hm__arena_printf(archive->arena, "%s/%s", path, name);
+        const char *file =
+            hm__arena_printf(archive->arena, "%s/%s", path, archive->members[i].name);
         rc = file ? visit(data, file, err) : hm__fail_nomem(err);
     }
     hm__archive_free(archive);
