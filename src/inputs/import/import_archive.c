@@ -11,6 +11,12 @@
 #include "err.h"
 #include "import.h"
 
+/*
+ * The files of a compressed tar archive are imported one by one only if this decompresses at most
+ * this number of bytes: each of them is found from the beginning of the archive.
+ */
+static const uint64_t UNPACKED_MOST = (uint64_t)16 << 30;
+
 /* Returns the last component of a path. */
 static const char *base_of(const char *path)
 {
@@ -177,7 +183,7 @@ int hm__import_part(const struct hm_imported *im, size_t i, struct hm_source **r
 {
     if (!im->archive)
         return hm__source_open(im->parts[i], ret_source, err);
-    const struct hm_archive *a = im->archive;
+    struct hm_archive *a = im->archive;
     size_t k = 0;
     /* Parts of a log have the names of members themselves, which need not be compared. */
     while (k < a->count && a->members[k].name != im->parts[i])
@@ -225,6 +231,12 @@ int hm__import_walk_archive(const char *path,
     }
     const bool *later = mark_later_parts(archive);
     rc = later ? 0 : hm__fail_nomem(err);
+    if (rc == 0 && archive->packed && archive->count > 0 &&
+        archive->unpacked > UNPACKED_MOST / archive->count) {
+        rc = hm__fail(err, HM_E_LIMIT, "is a compressed archive of %zu files", archive->count);
+        hm__err_hint(err, "each of them would be searched for from its beginning: unpack it first");
+        hm__err_at(err, path, 0);
+    }
     for (size_t i = 0; rc == 0 && i < archive->count; i++) {
         if (later[i])
             continue;

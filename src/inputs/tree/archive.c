@@ -281,6 +281,7 @@ void hm__archive_free(struct hm_archive *a)
 {
     if (!a)
         return;
+    hm__source_close(a->base);
     if (a->file >= 0)
         close(a->file);
     if (a->spool)
@@ -337,7 +338,7 @@ int hm__archive_stdin(struct hm_archive **ret_archive, struct hm_source **ret_so
     return rc;
 }
 
-int hm__archive_source(const struct hm_archive *a, const struct hm_archive_member *m,
+int hm__archive_source(struct hm_archive *a, const struct hm_archive_member *m,
                        struct hm_source **ret_source, struct hm_err *err)
 {
     unsigned char p[LOCAL_SIZE];

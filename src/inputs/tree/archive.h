@@ -27,10 +27,11 @@ int hm__archive_open(const char *path, const char *memory, size_t length,
                      struct hm_archive **ret_archive, struct hm_err *err);
 void hm__archive_free(struct hm_archive *archive);
 /*
- * Opens a member for reading; the archive must outlive the source. A member that is itself
+ * Opens a member for reading; the archive must outlive the source. A source that was opened before
+ * must not be read any more. A member that is itself
  * compressed is decoded like a file.
  */
-int hm__archive_source(const struct hm_archive *archive, const struct hm_archive_member *member,
+int hm__archive_source(struct hm_archive *archive, const struct hm_archive_member *member,
                        struct hm_source **ret_source, struct hm_err *err);
 
 #endif

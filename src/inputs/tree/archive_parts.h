@@ -27,7 +27,13 @@ struct hm_archive {
     /* Members that are files, in the arena; folders are omitted. */
     struct hm_archive_member *members;
     size_t count;
-    bool cut;               /* True if the archive is truncated. */
+    bool cut; /* True if the archive is truncated. */
+    /* The following fields are used for tar archives. */
+    struct hm_source *base; /* The archive as a stream; NULL until a member is opened; owned. */
+    bool packed;            /* True if the archive is compressed. */
+    /* Number of bytes in the archive after decompression, and bytes that were decompressed again
+     * because a member comes before one that was opened earlier. */
+    uint64_t unpacked, repeated;
     struct hm_arena *arena; /* Arena that holds the list of members; owned. */
 };
 
@@ -35,8 +41,11 @@ struct hm_archive {
 bool hm__tar_magic(const char *head, size_t length);
 /* Lists the members of a tar archive. */
 int hm__tar_list(struct hm_archive *archive, struct hm_err *err);
-/* Opens a member of a tar archive; messages refer to it as `name`. */
-int hm__tar_source(const struct hm_archive *archive, const struct hm_archive_member *member,
+/*
+ * Opens a member of a tar archive; messages refer to it as `name`. It is an error if members of a
+ * compressed archive are opened in such an order that the archive is decompressed very often.
+ */
+int hm__tar_source(struct hm_archive *archive, const struct hm_archive_member *member,
                    const char *name, struct hm_source **ret_source, struct hm_err *err);
 /* Opens the archive as a stream of decompressed bytes. */
 int hm__archive_base(const struct hm_archive *archive, struct hm_source **ret_source,

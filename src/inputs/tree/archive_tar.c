@@ -1,7 +1,8 @@
 /*
  * Reads tar archives (the oldest format, POSIX ustar and pax, GNU tar), compressed or not. An
- * archive is read as a stream: to list its members, and again from its beginning for each member
- * that is opened, so that a compressed archive is never stored decompressed.
+ * archive is read as a stream: to list its members, and again for the members that are opened, so
+ * that a compressed archive is never stored decompressed. The stream begins again only for a member
+ * that comes before the one that was opened last.
  *
  * A member consists of a header of 512 bytes and its data, padded to a multiple of 512 bytes.
  * Before a member with a long name or size, a member of type x (pax) or L (GNU) holds the name or
@@ -14,6 +15,13 @@
 #include "memory.h"
 
 enum { BLOCK = 512, MEMBERS_MOST = 10000, NAME_MOST = 4096, EXTRA_MOST = 1 << 16 };
+
+/*
+ * A compressed archive may be decompressed again, to open members in another order than its own,
+ * for REPEATS_MOST times its size and 256 MiB.
+ */
+enum { REPEATS_MOST = 32 };
+static const uint64_t REPEATED_BYTES = (uint64_t)256 << 20;
 
 /*
  * Reads an octal number or, if its first bit is set, a binary number; returns UINT64_MAX if it is
@@ -222,6 +230,8 @@ int hm__tar_list(struct hm_archive *a, struct hm_err *err)
         if (!l.ended)
             rc = list_member(&l, block, &reading);
     }
+    a->packed = hm__source_codec(l.source) != NULL;
+    a->unpacked = hm__source_offset(l.source);
     hm__source_close(l.source);
     /* The members before the end of a truncated archive can still be read. */
     a->cut = !l.ended;
@@ -233,11 +243,41 @@ int hm__tar_list(struct hm_archive *a, struct hm_err *err)
     return 0;
 }
 
-int hm__tar_source(const struct hm_archive *a, const struct hm_archive_member *m, const char *name,
+/* Closes the stream if it is after the beginning of a member. */
+static int tar_rewind(struct hm_archive *a, const struct hm_archive_member *m, const char *name,
+                      struct hm_err *err)
+{
+    uint64_t at = a->base ? hm__source_offset(a->base) : 0;
+
+    if (at <= m->header)
+        return 0;
+    hm__source_close(a->base);
+    a->base = NULL;
+    a->repeated += a->packed ? at : 0;
+    if (a->repeated <= REPEATED_BYTES || a->repeated / REPEATS_MOST <= a->unpacked)
+        return 0;
+    hm__fail(err, HM_E_LIMIT, "the archive would be decompressed more than %d times", REPEATS_MOST);
+    hm__err_hint(err, "its files are not in the order in which they are read: unpack it first");
+    hm__err_at(err, name, 0);
+    return HM_E_LIMIT;
+}
+
+int hm__tar_source(struct hm_archive *a, const struct hm_archive_member *m, const char *name,
                    struct hm_source **ret_source, struct hm_err *err)
 {
-    struct hm_source *base = NULL;
-    int rc = hm__archive_base(a, &base, err);
+    uint64_t skipped = 0;
+    int rc = tar_rewind(a, m, name, err);
 
-    return rc ? rc : hm__source_open_inside(base, m->header, m->packed, name, ret_source, err);
+    if (rc == 0 && !a->base)
+        rc = hm__archive_base(a, &a->base, err);
+    if (rc)
+        return rc;
+    uint64_t left = m->header - hm__source_offset(a->base);
+    rc = hm__source_skip(a->base, left, &skipped, err);
+    if (rc) {
+        hm__source_close(a->base);
+        a->base = NULL;
+        return rc;
+    }
+    return hm__source_open_shared(a->base, skipped < left ? 0 : m->packed, name, ret_source, err);
 }

@@ -29,11 +29,12 @@ static const uint64_t BOMB_BYTES = (uint64_t)32 << 20, BOMB_RATIO = 200;
 
 struct hm_source {
     struct hm_source *inner; /* Another source from which the bytes are read, instead of a file or
-                                memory; owned. */
-    uint64_t file_left;      /* Bytes that may still be read from the file or from `inner`. */
-    bool inflate;            /* True if the bytes are a deflate stream without a header. */
-    int file;                /* Open file; -1 for bytes in memory. */
-    const char *memory;      /* Bytes that have not been read yet; borrowed. */
+                                memory; owned unless `shared` is true. */
+    bool shared;
+    uint64_t file_left; /* Bytes that may still be read from the file or from `inner`. */
+    bool inflate;       /* True if the bytes are a deflate stream without a header. */
+    int file;           /* Open file; -1 for bytes in memory. */
+    const char *memory; /* Bytes that have not been read yet; borrowed. */
     size_t memory_left;
     char path[256];
     unsigned char *raw; /* Bytes of the file that have not been decoded yet; owned. */
@@ -46,6 +47,7 @@ struct hm_source {
                             the same names. */
     uint64_t consumed, produced; /* Bytes that the codec has read and written. */
     uint64_t taken;              /* Bytes that were read from the file or from memory. */
+    uint64_t offset;             /* Decoded bytes that were read or skipped. */
 };
 
 static int source_fail(const struct hm_source *s, struct hm_err *err, int code, const char *what)
@@ -135,7 +137,8 @@ void hm__source_close(struct hm_source *s)
 {
     if (!s)
         return;
-    hm__source_close(s->inner);
+    if (!s->shared)
+        hm__source_close(s->inner);
     if (s->codec && s->state)
         s->codec->close(s->state);
     if (s->file >= 0)
@@ -230,22 +233,23 @@ static int source_start(struct hm_source *s, struct hm_err *err)
     return 0;
 }
 
-int hm__source_open_inside(struct hm_source *inner, uint64_t at, uint64_t length, const char *name,
+int hm__source_open_shared(struct hm_source *outer, uint64_t length, const char *name,
                            struct hm_source **ret_source, struct hm_err *err)
 {
     struct hm_source *s = source_new(name);
-    uint64_t skipped = 0;
-    int rc = s ? hm__source_skip(inner, at, &skipped, err) : hm__fail_nomem(err);
 
-    if (rc) {
-        hm__source_close(inner);
-        hm__source_close(s);
-        return rc;
-    }
-    s->inner = inner;
-    s->file_left = skipped < at ? 0 : length;
+    if (!s)
+        return hm__fail_nomem(err);
+    s->inner = outer;
+    s->shared = true;
+    s->file_left = length;
     *ret_source = s;
     return 0;
+}
+
+uint64_t hm__source_offset(const struct hm_source *s)
+{
+    return s->offset;
 }
 
 int hm__source_head(struct hm_source *s, const char **ret_bytes, size_t *ret_length,
@@ -312,8 +316,8 @@ static int source_decode(struct hm_source *s, char *buffer, size_t room, size_t 
     return 0;
 }
 
-int hm__source_read(struct hm_source *s, char *buffer, size_t room, size_t *ret_length,
-                    struct hm_err *err)
+static int source_read(struct hm_source *s, char *buffer, size_t room, size_t *ret_length,
+                       struct hm_err *err)
 {
     int rc = hm__budget_check(NULL, err);
 
@@ -345,6 +349,15 @@ int hm__source_read(struct hm_source *s, char *buffer, size_t room, size_t *ret_
     if (rc == 0 && got == 0 && !s->between && !s->ended)
         return source_fail(s, err, HM_E_IO, "the compressed file is cut short");
     *ret_length = rc ? 0 : got;
+    return rc;
+}
+
+int hm__source_read(struct hm_source *s, char *buffer, size_t room, size_t *ret_length,
+                    struct hm_err *err)
+{
+    int rc = source_read(s, buffer, room, ret_length, err);
+
+    s->offset += rc ? 0 : *ret_length;
     return rc;
 }
 
@@ -389,6 +402,7 @@ int hm__source_skip(struct hm_source *s, uint64_t count, uint64_t *ret_skipped, 
         s->raw_at += (size_t)done;
         if (!s->raw_ended && done < count)
             done += source_seek(s, count - done);
+        s->offset += done;
     }
     while (rc == 0 && done < count && got > 0) {
         uint64_t left = count - done;

@@ -31,10 +31,14 @@ struct hm_source_part {
  */
 int hm__source_open_part(const struct hm_source_part *part, const char *name,
                          struct hm_source **ret_source, struct hm_err *err);
-/* Opens `length` bytes of another source, starting `at` bytes after its beginning. The new source
- * takes ownership of the other source, even if this function fails. */
-int hm__source_open_inside(struct hm_source *outer, uint64_t at, uint64_t length, const char *name,
+/*
+ * Opens the next `length` bytes of another source, which stays open when the new source is closed
+ * and must outlive it.
+ */
+int hm__source_open_shared(struct hm_source *outer, uint64_t length, const char *name,
                            struct hm_source **ret_source, struct hm_err *err);
+/* Returns the number of decoded bytes that have been read or skipped. */
+uint64_t hm__source_offset(const struct hm_source *source);
 /* Returns the first bytes of a file without decoding or consuming them, up to 64 KiB; they are
  * valid until the source is read. It must be called before the first read. */
 int hm__source_head(struct hm_source *source, const char **ret_bytes, size_t *ret_length,
