@@ -311,6 +311,41 @@ static void types_without_an_end_are_left_out(void **state)
     check_costs("torch-fx", &texts[0], &texts[1]);
 }
 
+/* Stages of a Spark log are found at once, also those of repeated jobs. */
+static void stages_are_found_at_once(void **state)
+{
+    struct hm_text texts[2] = {{0}};
+
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        struct hm_text *t = &texts[k];
+        int stages = k == 0 ? 20000 : 10;
+        hm__text_add(t, "{\"Event\":\"SparkListenerLogStart\",\"Spark Version\":\"3.3.0\"}\n");
+        for (int i = 0; i < 20000; i++)
+            hm__text_addf(t,
+                          "{\"Event\":\"SparkListenerStageSubmitted\",\"Stage Info\":"
+                          "{\"Stage ID\":%d,\"Stage Attempt ID\":0}}\n",
+                          i % stages);
+        for (int i = 0; i < 60000; i++)
+            hm__text_addf(t,
+                          "{\"Event\":\"SparkListenerTaskEnd\",\"Stage ID\":%d,"
+                          "\"Task End Reason\":{\"Reason\":\"Success\"}}\n",
+                          i % 10);
+        for (int i = 0; i < 5000; i++) {
+            hm__text_addf(
+                t,
+                "{\"Event\":\"SparkListenerJobStart\",\"Job ID\":%d,\"Submission Time\":1,"
+                "\"Stage Infos\":[{\"Stage ID\":%d,\"Stage Name\":\"a\"}]}\n",
+                i, i % 10);
+            hm__text_addf(t,
+                          "{\"Event\":\"SparkListenerJobEnd\",\"Job ID\":%d,\"Completion Time\":2,"
+                          "\"Job Result\":{\"Result\":\"JobSucceeded\"}}\n",
+                          i);
+        }
+    }
+    check_costs("spark", &texts[0], &texts[1]);
+}
+
 /* ---- Keras ------------------------------------------------------------------------------------
  */
 
@@ -452,6 +487,7 @@ int main(void)
         cmocka_unit_test(nested_models_have_a_limit),
         cmocka_unit_test(inputs_of_models_are_found_at_once),
         cmocka_unit_test(parts_are_ordered_once),
+        cmocka_unit_test(stages_are_found_at_once),
         cmocka_unit_test(types_without_an_end_are_left_out),
     };
     return cmocka_run_group_tests_name("import_costs", tests, NULL, NULL);

@@ -19,7 +19,7 @@
 #include "pull.h"
 
 /* Largest numbers of jobs, stages and executors that are stored. */
-enum { SPARK_MOST = 50000 };
+enum { SPARK_MOST = 50000, SPARK_SLOTS = 1 << 17 };
 
 /*
  * Enlarges an array by one element; returns NULL if there are too many elements or memory runs out.
@@ -33,19 +33,64 @@ static void *grow_array(struct spark *s, void *array, size_t count, size_t *room
     return larger;
 }
 
+/* What identifies an element: a text for executors; numbers for jobs and stages. */
+struct spark_name {
+    const char *text;
+    double numbers[2]; /* Not NaN. */
+};
+
+static bool has_name(const struct spark *s, enum spark_table table, size_t i,
+                     const struct spark_name *name)
+{
+    if (table == SPARK_EXECUTORS)
+        return strcmp(s->executors[i].id, name->text) == 0;
+    if (table == SPARK_JOBS)
+        return s->jobs[i].id == name->numbers[0];
+    return s->stages[i].id == name->numbers[0] && s->stages[i].attempt == name->numbers[1];
+}
+
+/*
+ * Returns the slot of the element with this name, or the free slot for it; NULL if memory runs out.
+ */
+static uint32_t *find_slot(struct spark *s, enum spark_table table, const struct spark_name *name)
+{
+    /* Adding 0 makes -0 equal to 0. */
+    const double numbers[2] = {name->numbers[0] + 0, name->numbers[1] + 0};
+
+    if (!s->slots[table]) {
+        s->slots[table] = hm__calloc(SPARK_SLOTS, sizeof(*s->slots[table]));
+        s->im->failed |= !s->slots[table];
+    }
+    uint32_t *slots = s->slots[table];
+    if (!slots)
+        return NULL;
+    uint64_t hash = table == SPARK_EXECUTORS ? hm__hash_text(&s->key, name->text)
+                                             : hm__hash_bytes(&s->key, numbers, sizeof(numbers));
+    size_t at = (size_t)hash % SPARK_SLOTS;
+    while (slots[at] && !has_name(s, table, slots[at] - 1, name))
+        at = (at + 1) % SPARK_SLOTS;
+    return &slots[at];
+}
+
 /* Finds a stage, or adds it if it is new; returns NULL if there are too many stages. */
 static struct spark_stage *find_stage(struct spark *s, double id, double attempt)
 {
-    for (size_t i = s->stage_count; i-- > 0;)
-        if (s->stages[i].id == id && s->stages[i].attempt == attempt)
-            return &s->stages[i];
+    /* An attempt without a number is never equal to another one. */
+    const struct spark_name name = {.numbers = {id, attempt}};
+    uint32_t *slot = isnan(attempt) ? NULL : find_slot(s, SPARK_STAGES, &name);
+
+    if (slot && *slot)
+        return &s->stages[*slot - 1];
     void *more = grow_array(s, s->stages, s->stage_count, &s->stage_room, sizeof(*s->stages));
     if (!more)
         return NULL;
     s->stages = more;
     s->stages[s->stage_count] = (struct spark_stage){
         .id = id, .attempt = attempt, .tasks = NAN, .submitted = NAN, .completed = NAN};
-    return &s->stages[s->stage_count++];
+    s->stage_count++;
+    if (slot)
+        *slot = (uint32_t)s->stage_count;
+    return &s->stages[s->stage_count - 1];
 }
 
 /* ---- executors --------------------------------------------------------------------------------
@@ -86,6 +131,9 @@ static void read_executor_added(struct spark *s, struct hm_pull *p)
         return;
     s->executors = more;
     s->executors[s->executor_count++] = e;
+    uint32_t *slot = find_slot(s, SPARK_EXECUTORS, &(struct spark_name){.text = e.id});
+    if (slot)
+        *slot = (uint32_t)s->executor_count;
     count_executors(s, 1, e.cores);
 }
 
@@ -102,19 +150,18 @@ static void read_executor_removed(struct spark *s, struct hm_pull *p)
         else
             hm__pull_skip(p);
     }
-    for (size_t i = s->executor_count; !p->failed && id && i-- > 0;) {
-        struct spark_executor *e = &s->executors[i];
-        if (strcmp(e->id, id) != 0)
-            continue;
-        /*
-         * A decommissioned executor has two removal events, one of them when it exits, but it is
-         * subtracted only once.
-         */
-        if (isnan(e->removed))
-            count_executors(s, -1, -e->cores);
-        e->removed = time;
+    uint32_t *slot =
+        p->failed || !id ? NULL : find_slot(s, SPARK_EXECUTORS, &(struct spark_name){.text = id});
+    if (!slot || !*slot)
         return;
-    }
+    struct spark_executor *e = &s->executors[*slot - 1];
+    /*
+     * A decommissioned executor has two removal events, one of them when it exits, but it is
+     * subtracted only once.
+     */
+    if (isnan(e->removed))
+        count_executors(s, -1, -e->cores);
+    e->removed = time;
 }
 
 /* ---- stages and tasks -------------------------------------------------------------------------
@@ -364,6 +411,9 @@ static void read_job_start(struct spark *s, struct hm_pull *p)
     job.executors = s->now_executors;
     job.cores = s->now_cores;
     s->jobs[s->job_count++] = job;
+    uint32_t *slot = find_slot(s, SPARK_JOBS, &(struct spark_name){.numbers = {job.id}});
+    if (slot)
+        *slot = (uint32_t)s->job_count;
 }
 
 static void read_job_end(struct spark *s, struct hm_pull *p)
@@ -389,16 +439,16 @@ static void read_job_end(struct spark *s, struct hm_pull *p)
             hm__pull_skip(p);
         }
     }
-    for (size_t i = s->job_count; !p->failed && i-- > 0;) {
-        struct spark_job *job = &s->jobs[i];
-        if (job->id != id)
-            continue;
-        job->ended = time;
-        job->result = result;
-        job->executors = fmax(job->executors, s->now_executors);
-        job->cores = fmax(job->cores, s->now_cores);
+    uint32_t *slot = p->failed || isnan(id)
+                         ? NULL
+                         : find_slot(s, SPARK_JOBS, &(struct spark_name){.numbers = {id}});
+    if (!slot || !*slot)
         return;
-    }
+    struct spark_job *job = &s->jobs[*slot - 1];
+    job->ended = time;
+    job->result = result;
+    job->executors = fmax(job->executors, s->now_executors);
+    job->cores = fmax(job->cores, s->now_cores);
 }
 
 /* ---- the application --------------------------------------------------------------------------
@@ -513,6 +563,7 @@ static int spark_read(struct hm_imported *im, struct hm_err *err)
     struct hm_pull pull;
     int rc = hm__pull_init(&pull, &im->in, err);
 
+    hm__hash_begin(&s.key);
     hm__json_put_text(&im->facts, "format", "spark event log");
     while (rc == 0) {
         read_lines(&s, &pull);
@@ -527,6 +578,8 @@ static int spark_read(struct hm_imported *im, struct hm_err *err)
     hm__free(s.executors);
     hm__free(s.jobs);
     hm__free(s.stages);
+    for (int i = 0; i < SPARK_TABLES; i++)
+        hm__free(s.slots[i]);
     hm__pull_release(&pull);
     return rc;
 }

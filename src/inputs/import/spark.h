@@ -5,6 +5,7 @@
 #ifndef HM_SPARK_H
 #define HM_SPARK_H
 
+#include "hash.h"
 #include "import.h"
 
 /*
@@ -60,6 +61,7 @@ struct spark_job {
      * its end.
      */
     double executors, cores;
+    uint64_t names_hash; /* Hash of the names of the stages; 0 if the job did not succeed. */
     bool grouped; /* True if the job is part of a group of repeated jobs that has been written. */
 };
 
@@ -68,8 +70,17 @@ struct spark_executor {
     double cores, added, removed;
 };
 
+/* Tables that find executors, jobs and stages by what identifies them. */
+enum spark_table { SPARK_EXECUTORS, SPARK_JOBS, SPARK_STAGES, SPARK_TABLES };
+
 struct spark {
     struct hm_imported *im;
+    /*
+     * Hash tables: 1 + the index of an element, or 0 if the slot is free; NULL if the table has no
+     * elements; owned. Of several elements with the same identifier, a table has the last one.
+     */
+    uint32_t *slots[SPARK_TABLES];
+    struct hm_hash_key key;
     double lines, bad_lines, events_left;
     const char *app_id, *app_name, *version;
     double start, end;
@@ -82,6 +93,7 @@ struct spark {
     size_t job_count, job_room;
     struct spark_stage *stages;
     size_t stage_count, stage_room;
+    uint32_t *order; /* Indices of the stages, ordered by their identifiers; used by spark_facts. */
 };
 
 /*

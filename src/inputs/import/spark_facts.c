@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "budget.h"
 #include "spark.h"
 
 static const char *const sum_names[SPARK_SUMS] = {"task_wall_ms",
@@ -236,9 +237,25 @@ static bool is_success(const struct spark_job *job)
     return job->result && strcmp(job->result, "JobSucceeded") == 0 && !isnan(job_seconds(job));
 }
 
+/* Sets the hash of the names of a job's stages, which is 0 if the job did not succeed. */
+static void hash_names(const struct spark *s, struct spark_job *job)
+{
+    uint64_t parts[2] = {1, 0};
+
+    job->names_hash = 0;
+    if (!is_success(job))
+        return;
+    for (size_t i = 0; i < job->stage_count; i++) {
+        parts[1] = hm__hash_text(&s->key, job->names[i]);
+        parts[0] = hm__hash_bytes(&s->key, parts, sizeof(parts));
+    }
+    job->names_hash = parts[0] ? parts[0] : 1;
+}
+
+/* Returns whether two jobs succeeded and their stages have the same names. */
 static bool same_names(const struct spark_job *a, const struct spark_job *b)
 {
-    if (a->stage_count != b->stage_count)
+    if (a->names_hash != b->names_hash || a->names_hash == 0 || a->stage_count != b->stage_count)
         return false;
     for (size_t i = 0; i < a->stage_count; i++)
         if (strcmp(a->names[i], b->names[i]) != 0)
@@ -254,16 +271,97 @@ struct job_work {
     double tasks, run_s, input, shuffle, skew;
 };
 
+/* Stages have few attempts; of a stage with more than this number, the first ones are used. */
+enum { ATTEMPTS_MOST = 100 };
+
+static int compare_stages(const void *a, const void *b, void *data)
+{
+    const struct spark_stage *stages = data;
+    uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
+
+    if (stages[i].id != stages[k].id)
+        return stages[i].id < stages[k].id ? -1 : 1;
+    return i < k ? -1 : i > k;
+}
+
+static int compare_indices(const void *a, const void *b)
+{
+    uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
+
+    return i < k ? -1 : i > k;
+}
+
+/* Sorts the stages by their identifiers; returns false if memory runs out. */
+static bool order_stages(struct spark *s)
+{
+    s->order = hm__calloc(s->stage_count + 1, sizeof(*s->order));
+    s->im->failed |= !s->order;
+    for (size_t i = 0; s->order && i < s->stage_count; i++)
+        s->order[i] = (uint32_t)i;
+    if (s->order && s->stage_count > 1)
+        qsort_r(s->order, s->stage_count, sizeof(*s->order), compare_stages, s->stages);
+    return s->order;
+}
+
+/* Returns the position of the first stage with an identifier of at least `id` in the order. */
+static size_t first_stage(const struct spark *s, double id)
+{
+    size_t low = 0, high = s->stage_count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (s->stages[s->order[middle]].id < id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/*
+ * Finds the stages of a job in the order of the log. Returns their indices, which the caller frees;
+ * NULL if memory runs out.
+ */
+static uint32_t *stages_of(struct spark *s, const struct spark_job *job, size_t *ret_count)
+{
+    bool few = job->stage_count < s->stage_count / ATTEMPTS_MOST;
+    size_t room = few ? job->stage_count * ATTEMPTS_MOST : s->stage_count;
+    uint32_t *found = hm__calloc(room + 1, sizeof(*found));
+    double *ids = hm__calloc(job->stage_count + 1, sizeof(*ids));
+    size_t count = 0;
+
+    for (size_t k = 0; found && ids && k < job->stage_count; k++)
+        ids[k] = job->stages[k];
+    if (found && ids && job->stage_count > 1)
+        qsort(ids, job->stage_count, sizeof(*ids), hm__compare_numbers);
+    for (size_t k = 0; found && ids && k < job->stage_count; k++) {
+        if (k > 0 && ids[k] == ids[k - 1])
+            continue;
+        size_t at = first_stage(s, ids[k]), end = at + ATTEMPTS_MOST;
+        for (; at < s->stage_count && at < end && s->stages[s->order[at]].id == ids[k]; at++)
+            found[count++] = s->order[at];
+    }
+    if (count > 1)
+        qsort(found, count, sizeof(*found), compare_indices);
+    if (!ids) {
+        hm__free(found);
+        found = NULL;
+    }
+    hm__free(ids);
+    s->im->failed |= !found;
+    *ret_count = count;
+    return found;
+}
+
 static struct job_work work_of(struct spark *s, const struct spark_job *job)
 {
     struct job_work w = {0, 0, 0, 0, NAN};
+    size_t count;
+    uint32_t *found = stages_of(s, job, &count);
 
-    for (size_t i = 0; i < s->stage_count; i++) {
-        const struct spark_stage *st = &s->stages[i];
-        bool found = false;
-        for (size_t k = 0; k < job->stage_count && !found; k++)
-            found = job->stages[k] == st->id;
-        if (!found || st->ok == 0)
+    for (size_t i = 0; found && i < count; i++) {
+        const struct spark_stage *st = &s->stages[found[i]];
+        if (st->ok == 0)
             continue;
         w.tasks += st->ok;
         w.run_s += st->sums[SPARK_RUN_MS] / 1000;
@@ -271,6 +369,7 @@ static struct job_work work_of(struct spark *s, const struct spark_job *job)
         w.shuffle += st->sums[SPARK_REMOTE_BYTES] + st->sums[SPARK_LOCAL_BYTES];
         w.skew = fmax(isnan(w.skew) ? 0 : w.skew, stage_skew(st));
     }
+    hm__free(found);
     return w;
 }
 
@@ -336,7 +435,7 @@ static void put_group(struct spark *s, size_t first, size_t count, double *secon
     hm__json_open(j, "jobs", HM_JSON_LIST);
     for (size_t i = first; i < s->job_count; i++) {
         struct spark_job *other = &s->jobs[i];
-        if (!is_success(other) || !same_names(job, other))
+        if (!same_names(job, other))
             continue;
         other->grouped = true;
         hm__json_put_number(j, NULL, other->id);
@@ -363,19 +462,23 @@ enum { GROUP_MOST = 5000 };
 static void put_groups(struct spark *s)
 {
     struct hm_json *j = &s->im->facts;
-    double *seconds = hm__calloc(s->job_count + 1, sizeof(*seconds));
+    double *seconds = order_stages(s) ? hm__calloc(s->job_count + 1, sizeof(*seconds)) : NULL;
 
     s->im->failed |= !seconds;
     hm__import_columns(
         &s->im->runs,
         "*job,n,seconds,total_cores,tasks,task_seconds,input_bytes,shuffle_bytes,skew");
     hm__json_open(j, "repeated_jobs", HM_JSON_LIST | HM_JSON_LINES);
+    for (size_t i = 0; i < s->job_count; i++)
+        hash_names(s, &s->jobs[i]);
     for (size_t i = 0; seconds && i < s->job_count && i < GROUP_MOST; i++) {
         size_t count = 0;
-        if (s->jobs[i].grouped || !is_success(&s->jobs[i]))
+        if (s->jobs[i].grouped || s->jobs[i].names_hash == 0)
             continue;
+        if (hm__budget_spent(NULL))
+            break;
         for (size_t k = i; k < s->job_count; k++) {
-            bool same = is_success(&s->jobs[k]) && same_names(&s->jobs[i], &s->jobs[k]);
+            bool same = same_names(&s->jobs[i], &s->jobs[k]);
             count += same;
             s->jobs[k].grouped |= same;
         }
@@ -384,6 +487,7 @@ static void put_groups(struct spark *s)
     }
     hm__json_close(j);
     hm__free(seconds);
+    hm__free(s->order);
 }
 
 /* ---- the whole ---------------------------------------------------------------------------------
