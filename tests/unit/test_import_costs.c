@@ -346,6 +346,29 @@ static void stages_are_found_at_once(void **state)
     check_costs("spark", &texts[0], &texts[1]);
 }
 
+/* Steps of a trace that overlap are not measured over the whole trace for each of them. */
+static void overlapping_steps_have_a_limit(void **state)
+{
+    struct hm_text texts[2] = {{0}};
+
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        hm__text_add(&texts[k], "{\"schemaVersion\": 1, \"traceEvents\": [");
+        for (int i = 0; i < 4000; i++)
+            hm__text_addf(&texts[k],
+                          "{\"ph\": \"X\", \"cat\": \"user_annotation\", \"name\": "
+                          "\"ProfilerStep#%d\", \"ts\": %d, \"dur\": %d},\n",
+                          i, k == 0 ? i : 10 * i, k == 0 ? 40000 : 10);
+        for (int i = 0; i < 40000; i++)
+            hm__text_addf(&texts[k],
+                          "%s{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"k\", "
+                          "\"ts\": %d, \"dur\": 1}",
+                          i ? ",\n" : "", i);
+        hm__text_add(&texts[k], "]}");
+    }
+    check_costs("torch-trace", &texts[0], &texts[1]);
+}
+
 /* ---- Keras ------------------------------------------------------------------------------------
  */
 
@@ -488,6 +511,7 @@ int main(void)
         cmocka_unit_test(inputs_of_models_are_found_at_once),
         cmocka_unit_test(parts_are_ordered_once),
         cmocka_unit_test(stages_are_found_at_once),
+        cmocka_unit_test(overlapping_steps_have_a_limit),
         cmocka_unit_test(types_without_an_end_are_left_out),
     };
     return cmocka_run_group_tests_name("import_costs", tests, NULL, NULL);

@@ -156,6 +156,7 @@ static int64_t overlap_length(struct trace_range a, struct trace_range b)
  */
 struct device_time {
     double kernels;
+    double intervals; /* Number of kernels, copies and settings of memory. */
     int64_t compute, comm, both, busy;
 };
 
@@ -164,8 +165,11 @@ static void measure_device(const struct trace *t, const struct trace_interval *w
 {
     struct trace_range works[TRACE_WORKS];
 
-    for (int k = 0; k < TRACE_WORKS; k++)
+    ret->intervals = 0;
+    for (int k = 0; k < TRACE_WORKS; k++) {
         works[k] = range_of(&t->work[k], within);
+        ret->intervals += (double)(works[k].end - works[k].at);
+    }
     struct trace_range compute = works[TRACE_COMPUTE], comm = works[TRACE_COMM];
     ret->kernels = (double)(compute.end - compute.at) + (double)(comm.end - comm.at);
     ret->both = overlap_length(compute, comm);
@@ -246,14 +250,29 @@ static double median_us(const struct trace *t, double *room)
     return n % 2 ? room[n / 2] : (room[n / 2 - 1] + room[n / 2]) / 2;
 }
 
-static void put_steps(struct trace *t)
+/*
+ * Steps follow each other, so each interval belongs to one of them. Steps that overlap are written
+ * until they have had this number of kernels for each kernel of the trace.
+ */
+enum { OVERLAPS_MOST = 16 };
+
+static void put_steps(struct trace *t, const struct device_time *all)
 {
     struct hm_json *j = &t->im->facts;
+    double most = OVERLAPS_MOST * (all->kernels + (double)t->work[TRACE_COPY].count +
+                                   (double)t->work[TRACE_SET].count) +
+                  1e6;
+    double seen = 0;
 
     hm__json_open(j, "per_step", HM_JSON_LIST | HM_JSON_LINES);
     for (size_t i = 0; i < t->step_count; i++) {
         struct device_time d;
+        if (seen > most) {
+            hm__import_note(t->im, "the steps overlap: only the first %zu are listed", i);
+            break;
+        }
         measure_device(t, &t->steps[i].at, &d);
+        seen += d.intervals;
         hm__json_open(j, NULL, HM_JSON_OBJECT);
         hm__json_put_number(j, "step", t->steps[i].number);
         hm__json_put_number(j, "us", step_us(&t->steps[i]));
@@ -373,7 +392,7 @@ int hm__trace_finish(struct trace *t, struct hm_err *err)
     for (int k = 0; k < TRACE_WORKS; k++)
         sort_intervals(&t->work[k]);
     put_device(t, &all);
-    put_steps(t);
+    put_steps(t, &all);
     put_collectives(t);
     put_runs(t, &all);
     hm__free(room);
