@@ -7,7 +7,7 @@
 #include <time.h>
 
 /* Returns a 64-bit number rotated to the left; `by` is between 1 and 63. */
-static uint64_t rotate(uint64_t x, unsigned by)
+static uint64_t rotate_word(uint64_t x, unsigned by)
 {
     return x << by | x >> (64 - by);
 }
@@ -17,14 +17,14 @@ static void sip_rounds(uint64_t v[4], int rounds)
     while (rounds-- > 0) {
         v[0] += v[1];
         v[2] += v[3];
-        v[1] = rotate(v[1], 13) ^ v[0];
-        v[3] = rotate(v[3], 16) ^ v[2];
-        v[0] = rotate(v[0], 32);
+        v[1] = rotate_word(v[1], 13) ^ v[0];
+        v[3] = rotate_word(v[3], 16) ^ v[2];
+        v[0] = rotate_word(v[0], 32);
         v[2] += v[1];
         v[0] += v[3];
-        v[1] = rotate(v[1], 17) ^ v[2];
-        v[3] = rotate(v[3], 21) ^ v[0];
-        v[2] = rotate(v[2], 32);
+        v[1] = rotate_word(v[1], 17) ^ v[2];
+        v[3] = rotate_word(v[3], 21) ^ v[0];
+        v[2] = rotate_word(v[2], 32);
     }
 }
 

@@ -82,7 +82,7 @@ struct onnx {
     size_t value_count, value_room;
     size_t *slots; /* Hash table that finds values by name, with slot_count elements; owned. */
     size_t slot_count;
-    struct hm_hash_key key; /* Key of that hash table. */
+    struct hm_hash_key key;  /* Key of that hash table. */
     struct onnx_node *nodes; /* All nodes of the graph; owned. */
     size_t node_count, node_room;
     /*
