@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "budget.h"
 #include "checks.h"
 #include "err.h"
 #include "order.h"
@@ -306,8 +307,11 @@ int hm__recommend_failures(struct hm_recommending *w, struct hm_err *err)
 {
     int rc = 0;
 
-    for (size_t i = 0; rc == 0 && w->runs && i < w->count; i++)
-        rc = candidate_find_failure(w, &w->candidates[i].r, err);
+    for (size_t i = 0; rc == 0 && w->runs && i < w->count; i++) {
+        rc = hm__budget_check("runs", err);
+        if (rc == 0)
+            rc = candidate_find_failure(w, &w->candidates[i].r, err);
+    }
     return rc;
 }
 
@@ -329,15 +333,35 @@ bool hm__recommend_ignores(const struct hm_recommending *w, double n, const char
     return !(low < high);
 }
 
-static bool row_matches(const struct hm_recommending *w, size_t row)
+/* A quantity in the question, and its values in the runs. */
+struct row_quantity {
+    const double *values; /* Value in each run; NULL if the runs do not have the quantity. */
+    double wanted;
+};
+
+/*
+ * Lists the quantities in the question that matter for n workers. They are the same for all rows
+ * with this n, so they are listed once for each candidate. Returns their number.
+ */
+static size_t list_quantities(const struct hm_recommending *w, double n,
+                              struct row_quantity *quantities)
 {
-    for (size_t i = 0; i < w->at_count; i++) {
-        const double *values = hm__recommend_values(w->runs, w->at[i].name);
-        if (hm__recommend_ignores(w, w->n[row], w->at[i].name))
-            continue;
-        if (!values || !hm__recommend_same(values[row], w->at[i].value))
+    size_t count = 0;
+
+    for (size_t i = 0; i < w->at_count; i++)
+        if (!hm__recommend_ignores(w, n, w->at[i].name))
+            quantities[count++] =
+                (struct row_quantity){hm__recommend_values(w->runs, w->at[i].name), w->at[i].value};
+    return count;
+}
+
+static bool row_matches(const struct hm_recommending *w, const struct row_quantity *quantities,
+                        size_t count, size_t row)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!quantities[i].values ||
+            !hm__recommend_same(quantities[i].values[row], quantities[i].wanted))
             return false;
-    }
     return !isnan(w->seconds[row]);
 }
 
@@ -382,11 +406,12 @@ static int candidate_from_rows(struct hm_recommending *w, struct hm_recommend_ca
 {
     const double *costs = hm__recommend_values(w->runs, "cost");
     double *seconds = scratch, *money = scratch + w->picked_count;
-    size_t count = 0, paid = 0;
+    struct row_quantity quantities[HM_RECOMMEND_AT];
+    size_t count = 0, paid = 0, quantity_count = list_quantities(w, t->r.n, quantities);
 
     for (size_t i = 0; i < w->picked_count; i++) {
         size_t row = w->picked[i];
-        if (w->n[row] != t->r.n || !row_matches(w, row))
+        if (w->n[row] != t->r.n || !row_matches(w, quantities, quantity_count, row))
             continue;
         seconds[count++] = w->seconds[row];
         if (costs && isfinite(costs[row]))
@@ -425,8 +450,11 @@ int hm__recommend_rows(struct hm_recommending *w, struct hm_err *err)
     w->out->rows = hm__arena_alloc(w->arena, w->picked_count, sizeof(*w->out->rows));
     if (!scratch || !w->out->rows)
         rc = hm__fail_nomem(err);
-    for (size_t i = 0; rc == 0 && i < w->count; i++)
-        rc = candidate_from_rows(w, &w->candidates[i], scratch, err);
+    for (size_t i = 0; rc == 0 && i < w->count; i++) {
+        rc = hm__budget_check("runs", err);
+        if (rc == 0)
+            rc = candidate_from_rows(w, &w->candidates[i], scratch, err);
+    }
     hm__free(scratch);
     if (rc || w->out->row_count == 0)
         return rc;

@@ -1,12 +1,15 @@
 /* Loads runs, traces and fits of the loss, and opens the store. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "checks.h"
 #include "err.h"
 #include "files.h"
 #include "hold_out.h"
 #include "load.h"
 #include "load_import.h"
+#include "memory.h"
 #include "readers.h"
 #include "row_values.h"
 #include "store.h"
@@ -125,12 +128,9 @@ int hm__load_runs(struct hm_call *call, const struct hm_document *d, const struc
         rc = call->context->files->runs(d->name, ret_runs, err);
     else
         return fail_file("runs", d->name, err);
-    for (size_t i = 0; rc == 0 && where && i < where->count; i++) {
-        rc = hm_runs_where(*ret_runs, where->items[i], err);
-        if (rc) {
-            hm_runs_free(*ret_runs);
-            *ret_runs = NULL;
-        }
+    if (rc == 0 && where && (rc = hm__runs_where(*ret_runs, where->items, where->count, err))) {
+        hm_runs_free(*ret_runs);
+        *ret_runs = NULL;
     }
     return rc;
 }
@@ -217,42 +217,59 @@ static const char *trace_algorithm(const void *context, size_t i)
     return i < traces->count ? traces->traces[i].algorithm : NULL;
 }
 
-static bool is_listed(const struct hm_texts *texts, const char *text)
+static int compare_texts(const void *a, const void *b)
 {
-    for (size_t k = 0; k < texts->count; k++)
-        if (strcmp(texts->items[k], text) == 0)
-            return true;
-    return false;
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static bool is_listed(const char *const *sorted, size_t count, const char *text)
+{
+    return bsearch(&text, sorted, count, sizeof(*sorted), compare_texts) != NULL;
+}
+
+static int fail_algorithm(const struct hm_traces *traces, const char *asked, struct hm_err *err)
+{
+    const char *near = hm__suggest(asked, trace_algorithm, traces);
+
+    hm__request_fail(err, "algorithms", HM_E_NAME, "there are no traces of '%.60s'", asked);
+    if (near)
+        hm__err_hint(err, "did you mean %s?", near);
+    return HM_E_NAME;
 }
 
 /*
  * Removes the traces of algorithms that the request does not name. It is an error if a named
- * algorithm has no trace.
+ * algorithm has no trace. The names are looked up in sorted lists, because there can be thousands
+ * of them.
  */
 static int keep_algorithms(const struct hm_texts *asked, struct hm_traces *traces,
                            struct hm_err *err)
 {
-    size_t kept = 0;
+    size_t kept = 0, room = traces->count + 1;
+    int rc = 0;
 
-    for (size_t k = 0; k < asked->count; k++) {
-        size_t i = 0;
-        while (i < traces->count && strcmp(traces->traces[i].algorithm, asked->items[k]) != 0)
-            i++;
-        if (i < traces->count)
-            continue;
-        const char *near = hm__suggest(asked->items[k], trace_algorithm, traces);
-        hm__request_fail(err, "algorithms", HM_E_NAME, "there are no traces of '%.60s'",
-                         asked->items[k]);
-        if (near)
-            hm__err_hint(err, "did you mean %s?", near);
-        return HM_E_NAME;
-    }
-    for (size_t k = 0; asked->count > 0 && k < traces->count; k++)
-        if (is_listed(asked, traces->traces[k].algorithm))
+    if (asked->count == 0)
+        return 0;
+    const char **known = hm__calloc(room + asked->count, sizeof(*known));
+    if (!known)
+        return hm__fail_nomem(err);
+    const char **wanted = known + room;
+    for (size_t k = 0; k < traces->count; k++)
+        known[k] = traces->traces[k].algorithm;
+    for (size_t k = 0; k < asked->count; k++)
+        wanted[k] = asked->items[k];
+    qsort(known, traces->count, sizeof(*known), compare_texts);
+    qsort(wanted, asked->count, sizeof(*wanted), compare_texts);
+    for (size_t k = 0; rc == 0 && k < asked->count; k++)
+        if (!is_listed(known, traces->count, asked->items[k]))
+            rc = fail_algorithm(traces, asked->items[k], err);
+    for (size_t k = 0; rc == 0 && k < traces->count; k++)
+        if (is_listed(wanted, asked->count, traces->traces[k].algorithm))
             traces->traces[kept++] = traces->traces[k];
-    if (asked->count > 0)
+    if (rc == 0)
         traces->count = kept;
-    return 0;
+    hm__free(known);
+    return rc;
 }
 
 static int load_traces(struct hm_call *call, const struct hm_trace_fields *f,

@@ -101,5 +101,11 @@ void hm__job_init(struct hm_job *job, void *memory);
 int hm__job_assume_allreduce(struct hm_job *job, struct hm_err *err);
 /* Returns the line number of a row of the table in its file; 0 if line numbers are unknown. */
 int hm__runs_line(const struct hm_runs *runs, size_t row);
+/*
+ * Same as hm_runs_where for several conditions, all of which a row must meet. The table is checked
+ * only once. If a condition fails, the rows that meet the conditions before it are kept.
+ */
+int hm__runs_where(struct hm_runs *runs, const char *const *conditions, size_t count,
+                   struct hm_err *err);
 
 #endif

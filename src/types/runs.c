@@ -4,8 +4,10 @@
  */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "budget.h"
 #include "checks.h"
 #include "err.h"
 #include "howmany_fit.h"
@@ -86,7 +88,43 @@ static int check_values(const struct hm_runs *runs, const struct hm_column *colu
     return 0;
 }
 
-static int check_column(const struct hm_runs *runs, size_t at, struct hm_err *err)
+static const char *name_or_empty(const struct hm_column *column)
+{
+    return column->name ? column->name : "";
+}
+
+/* Compares two pointers to columns by name; columns with equal names keep their order. */
+static int compare_columns(const void *a, const void *b)
+{
+    const struct hm_column *x = *(const struct hm_column *const *)a,
+                           *y = *(const struct hm_column *const *)b;
+    int order = strcmp(name_or_empty(x), name_or_empty(y));
+
+    return order ? order : x < y ? -1 : x > y;
+}
+
+/* Sets *ret_at to the index of the first column whose name an earlier column has, too; HM_NONE if
+ * all names differ. */
+static int find_repeated_column(const struct hm_runs *runs, size_t *ret_at, struct hm_err *err)
+{
+    const struct hm_column **sorted = hm__calloc(runs->column_count + 1, sizeof(*sorted));
+
+    *ret_at = HM_NONE;
+    if (!sorted)
+        return hm__fail_nomem(err);
+    for (size_t i = 0; i < runs->column_count; i++)
+        sorted[i] = &runs->columns[i];
+    qsort(sorted, runs->column_count, sizeof(*sorted), compare_columns);
+    for (size_t i = 1; i < runs->column_count; i++) {
+        size_t at = (size_t)(sorted[i] - runs->columns);
+        if (strcmp(name_or_empty(sorted[i - 1]), name_or_empty(sorted[i])) == 0 && at < *ret_at)
+            *ret_at = at;
+    }
+    hm__free(sorted);
+    return 0;
+}
+
+static int check_column(const struct hm_runs *runs, size_t at, bool repeated, struct hm_err *err)
 {
     const struct hm_column *column = &runs->columns[at];
 
@@ -102,25 +140,27 @@ static int check_column(const struct hm_runs *runs, size_t at, struct hm_err *er
         hm__err_field(err, column->name);
         return HM_E_MISSING;
     }
-    for (size_t k = 0; k < at; k++)
-        if (strcmp(runs->columns[k].name, column->name) == 0) {
-            hm__fail(err, HM_E_CONFLICT, "the column '%.60s' appears twice", column->name);
-            hm__err_field(err, column->name);
-            return HM_E_CONFLICT;
-        }
+    if (repeated) {
+        hm__fail(err, HM_E_CONFLICT, "the column '%.60s' appears twice", column->name);
+        hm__err_field(err, column->name);
+        return HM_E_CONFLICT;
+    }
     return column->values ? check_values(runs, column, err) : 0;
 }
 
 int hm_runs_check(const struct hm_runs *runs, struct hm_err *err)
 {
+    size_t repeated = HM_NONE;
     int rc = hm__check_pointer(runs, "runs", err);
 
     if (rc == 0)
         rc = hm__check_array(runs->columns, runs->column_count, "columns", err);
     if (rc == 0 && runs->count == 0)
         rc = hm__fail(err, HM_E_MISSING, "the table has no runs");
+    if (rc == 0)
+        rc = find_repeated_column(runs, &repeated, err);
     for (size_t i = 0; rc == 0 && i < runs->column_count; i++)
-        rc = check_column(runs, i, err);
+        rc = check_column(runs, i, i == repeated, err);
     if (rc == 0 && !hm_runs_column(runs, "n")) {
         rc = hm__fail(err, HM_E_MISSING, "the table has no column n");
         hm__err_field(err, "n");
@@ -258,23 +298,23 @@ static int read_condition(const struct hm_runs *runs, const char *condition,
     return 0;
 }
 
-int hm_runs_where(struct hm_runs *runs, const char *condition, struct hm_err *err)
+/* Keeps the rows that have the value of a condition; the table has been checked. */
+static int keep_rows(struct hm_runs *runs, const char *condition, struct hm_err *err)
 {
     const struct hm_column *column = NULL, *seconds = hm_runs_column(runs, "seconds");
     double number = 0;
     size_t kept = 0;
-    int rc = hm__check_pointer(condition, "condition", err);
+    int rc = read_condition(runs, condition, &column, &number, err);
 
-    if (rc == 0)
-        rc = hm_runs_check(runs, err);
-    if (rc == 0)
-        rc = read_condition(runs, condition, &column, &number, err);
     if (rc)
         return rc;
     const char *text = strchr(condition, '=') + 1;
     for (size_t i = 0; i < runs->count; i++)
-        if (cell_has_value(column, i, text, number))
-            move_row(runs, i, kept++);
+        if (cell_has_value(column, i, text, number)) {
+            if (i != kept)
+                move_row(runs, i, kept);
+            kept++;
+        }
     if (kept == 0) {
         hm__fail(err, HM_E_MISSING, "no run has %s", condition);
         hm__err_at(err, runs->source, 0);
@@ -285,6 +325,28 @@ int hm_runs_where(struct hm_runs *runs, const char *condition, struct hm_err *er
     for (size_t i = 0; seconds && i < kept; i++)
         runs->failed += isnan(seconds->values[i]) ? 1 : 0;
     return 0;
+}
+
+int hm__runs_where(struct hm_runs *runs, const char *const *conditions, size_t count,
+                   struct hm_err *err)
+{
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < count; i++) {
+        rc = hm__check_pointer(conditions[i], "condition", err);
+        if (rc == 0 && i == 0)
+            rc = hm_runs_check(runs, err);
+        if (rc == 0)
+            rc = hm__budget_check("where", err);
+        if (rc == 0)
+            rc = keep_rows(runs, conditions[i], err);
+    }
+    return rc;
+}
+
+int hm_runs_where(struct hm_runs *runs, const char *condition, struct hm_err *err)
+{
+    return hm__runs_where(runs, &condition, 1, err);
 }
 
 /* ---- combinations ---------------------------------------------------------------------------- */
