@@ -91,6 +91,9 @@ static int check_algorithms(const struct hm_advise_question *q, const struct hm_
 {
     for (size_t k = 0; k < q->algorithm_count; k++) {
         size_t found = 0;
+        int rc = hm__budget_check("algorithms", err);
+        if (rc)
+            return rc;
         while (found < c->count && strcmp(c->algorithms[found].algorithm, q->algorithms[k]) != 0)
             found++;
         if (found < c->count)
@@ -110,10 +113,14 @@ static int check_algorithms(const struct hm_advise_question *q, const struct hm_
 
 static bool question_has_algorithm(const struct hm_advise_question *q, const char *algorithm)
 {
+    if (q->algorithm_count == 0)
+        return true;
+    if (hm__budget_spent("algorithms"))
+        return false;
     for (size_t k = 0; k < q->algorithm_count; k++)
         if (strcmp(q->algorithms[k], algorithm) == 0)
             return true;
-    return q->algorithm_count == 0;
+    return false;
 }
 
 /*

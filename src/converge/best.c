@@ -201,6 +201,9 @@ static void search_profile(const struct best_search *s, const double *squares, c
     *ret_best = *ret_low = *ret_high = s->least - search_depth(s, first);
     search_widen(s, squares, ys, weights, level, first, ret_low, ret_high);
     for (size_t b = 0; b < BOOTS; b++) {
+        found[b] = *ret_best;
+        if (hm__budget_spent("traces"))
+            continue;
         hm__g_fold_weights(seed + 1, b, s->count, weights);
         found[b] = s->least - search_depth(s, search_least(s, squares, ys, weights));
     }

@@ -22,6 +22,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "budget.h"
 #include "converge.h"
 #include "err.h"
 #include "student.h"
@@ -121,6 +122,8 @@ static double count_different_curves(const struct hm_g *g, double best, double n
 
     for (size_t c = 0; c < g->curve_count; c++) {
         size_t d = 0;
+        if (hm__budget_spent("traces"))
+            break;
         while (d < c && !curves_are_alike(&g->curves[c], &g->curves[d], best, noise))
             d++;
         count += d == c;

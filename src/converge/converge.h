@@ -98,6 +98,10 @@ static inline bool hm__g_takes(const struct hm_trace *trace, const char *algorit
            (!has_fresh || (trace->staleness == 0 && trace->backups == 0));
 }
 
+/* Compares two pointers to traces of one table by number of workers; traces with the same number
+ * keep their order in the table. For qsort. */
+int hm__compare_traces_by_m(const void *a, const void *b);
+
 /*
  * Selects the points of a trace for a fit. Points whose loss equals the optimal loss `best` up to
  * rounding are excluded; best may be -INFINITY.
@@ -188,33 +192,18 @@ int hm__g_fit_stale(struct hm_g *g, struct hm_arena *arena, const struct hm_trac
 /* ---- f(m) ------------------------------------------------------------------------------------ */
 
 /*
- * Selects the runs of one algorithm whose iteration times are averaged together. If `fresh` is
- * true, these are only the runs with this staleness and this number of backup workers; otherwise,
- * all runs of the algorithm are selected.
- */
-struct hm_pace_of {
-    const char *algorithm;
-    double staleness, backups;
-    bool fresh; /* True if the algorithm has fresh traces. */
-};
-
-static inline bool hm__pace_of_takes(const struct hm_pace_of *of, const struct hm_trace *trace)
-{
-    return strcmp(trace->algorithm, of->algorithm) == 0 &&
-           (!of->fresh || (trace->staleness == of->staleness && trace->backups == of->backups));
-}
-
-/*
  * Returns the pace (time of an iteration in seconds) of synchronous runs of an algorithm: the last
  * pace with the name of the algorithm or, if there is none, the last pace without a name; NULL if
  * there is neither.
  */
 const struct hm_pace *hm__pace_find(const struct hm_paces *paces, const char *algorithm);
-/* Computes the percentiles and standard deviations of single iterations for a pace (time of an
- * iteration in seconds) with a table of measured times. */
+/*
+ * Computes the percentiles and standard deviations of single iterations for a pace (time of an
+ * iteration in seconds) with a table of measured times, from its traces, which are sorted by number
+ * of workers.
+ */
 int hm__pace_add_spread(struct hm_pace *pace, struct hm_arena *arena,
-                        const struct hm_traces *traces, const struct hm_pace_of *of,
-                        struct hm_err *err);
+                        const struct hm_trace *const *traces, size_t count, struct hm_err *err);
 
 /*
  * The spread of single iterations on m workers: the 5th and 95th percentiles divided by the mean

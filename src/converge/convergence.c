@@ -379,9 +379,11 @@ static int convergence_fill(struct hm_convergence *c, const struct hm_traces *tr
     int rc = convergence_find_best(c, traces, settings, err);
 
     rc = rc ? rc : note_traces(c, traces, err);
-    for (size_t k = 0; rc == 0 && k < traces->count; k++)
-        if (algorithm_is_new(c, traces->traces[k].algorithm))
+    for (size_t k = 0; rc == 0 && k < traces->count; k++) {
+        rc = hm__budget_check("traces", err);
+        if (rc == 0 && algorithm_is_new(c, traces->traces[k].algorithm))
             rc = fit_algorithm(c, traces, traces->traces[k].algorithm, settings, err);
+    }
     if (rc == 0 && c->count == 0)
         rc = hm__fail(err, HM_E_MISSING, "no trace has a point above P* = %.10g", c->best);
     return rc ? rc : hm_paces_from_traces(traces, &c->paces, err);

@@ -140,9 +140,13 @@ static double point_weight(const struct form_problem *p, size_t k)
     return p->data->weight[k] * p->weights[p->data->fold[k]];
 }
 
+/* Number of points between checks of the budget. */
+enum { CHECK_EVERY = 4096 };
+
 /*
  * Computes the residual, y minus the value of the form of the loss curve, at every point. Points
- * with the same number of workers are adjacent.
+ * with the same number of workers are adjacent. Once the budget is spent, the residuals stay
+ * unchanged.
  */
 static void form_residuals(const struct form_problem *p, const double *theta, double *off)
 {
@@ -150,6 +154,8 @@ static void form_residuals(const struct form_problem *p, const double *theta, do
     double curve[CURVE] = {0};
 
     for (size_t k = 0; k < d->count; k++) {
+        if (k % CHECK_EVERY == 0 && hm__budget_spent("traces"))
+            return;
         if (k == 0 || d->m[k] != d->m[k - 1])
             p->form->at_m(theta, log(d->m[k]), curve);
         off[k] = d->y[k] - p->form->value(curve, d->i[k], p->log_i[k]);
@@ -374,6 +380,8 @@ int hm__g_draw_form(struct hm_g *g, struct hm_arena *arena, const struct hm_g_da
     form_set_start(&p, g->form);
     for (size_t d = 0; g->draws && d < HM_G_DRAWS; d++) {
         double *theta = g->draws + d * count;
+        if (hm__budget_spent("traces"))
+            break;
         for (size_t k = 0; k < count; k++)
             theta[k] = g->parameters[k].value;
         hm__g_fold_weights(seed, d, data->fold_count, p.weights);

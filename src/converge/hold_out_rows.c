@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "budget.h"
 #include "converge.h"
 #include "err.h"
 #include "hold_out.h"
@@ -97,6 +98,8 @@ static int holdout_add_rows(struct hm_holdout *h, const struct rows_trial *t, si
 
     for (size_t a = 0; rc == 0 && a < t->c->count; a++) {
         struct hm_g_rows_error error;
+        if ((rc = hm__budget_check("traces", err)))
+            break;
         struct hm_g_holdout *out = holdout_find(h, t->c->algorithms[a].algorithm);
         if (out && !out->rows)
             out->rows = hm__arena_alloc(h->memory, room, sizeof(*out->rows));
@@ -124,6 +127,8 @@ int hm__hold_out_rows(struct hm_holdout *h, const struct hm_traces *traces,
     for (size_t k = 0; rc == 0 && k < traces->count; k++) {
         struct rows_trial t = {.traces = traces, .rows = INFINITY};
         double several;
+        if ((rc = hm__budget_check("traces", err)))
+            break;
         /* Find the smallest number of rows above the last one that was held out. */
         for (size_t l = 0; l < traces->count; l++)
             if (traces->traces[l].rows > last && traces->traces[l].rows < t.rows) {

@@ -5,12 +5,15 @@
  * between measured neighbours. Limit: without terms, f is unknown for m outside the measured range.
  */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "budget.h"
 #include "checks.h"
 #include "converge.h"
 #include "err.h"
 #include "fit.h"
+#include "order.h"
 #include "scaling.h"
 
 static struct hm_paces *paces_begin(size_t room)
@@ -231,27 +234,21 @@ double hm__trace_mean_seconds(const struct hm_trace *t)
 
 /*
  * Lists the number of workers n and the mean time of an iteration in seconds for each trace that
- * has times, sorted by n; returns the number of entries.
+ * has times; the traces are sorted by n. Returns the number of entries.
  */
-static size_t traces_list_runs(const struct hm_traces *traces, const struct hm_pace_of *of,
-                               double *n, double *seconds)
+static size_t traces_list_runs(const struct hm_trace *const *traces, size_t count, double *n,
+                               double *seconds)
 {
-    size_t count = 0;
+    size_t listed = 0;
 
-    for (size_t k = 0; k < traces->count; k++) {
-        const struct hm_trace *t = &traces->traces[k];
-        double s = hm__pace_of_takes(of, t) ? hm__trace_mean_seconds(t) : NAN;
+    for (size_t k = 0; k < count; k++) {
+        double s = hm__trace_mean_seconds(traces[k]);
         if (!(s > 0))
             continue;
-        size_t at = count++;
-        for (; at > 0 && n[at - 1] > t->m; at--) {
-            n[at] = n[at - 1];
-            seconds[at] = seconds[at - 1];
-        }
-        n[at] = t->m;
-        seconds[at] = s;
+        n[listed] = traces[k]->m;
+        seconds[listed++] = s;
     }
-    return count;
+    return listed;
 }
 
 static int pace_tabulate(struct hm_pace *pace, struct hm_arena *arena, const double *n,
@@ -306,19 +303,89 @@ static int pace_add_fit(struct hm_pace *pace, struct hm_arena *arena, double *n,
     return rc;
 }
 
-/* Selects the runs whose iteration times are averaged with the k-th trace; returns false if an
- * earlier trace selects the same runs. */
-static bool pace_of_trace(const struct hm_traces *traces, size_t k, struct hm_pace_of *of)
-{
-    const struct hm_trace *t = &traces->traces[k];
-    bool fresh = hm__g_has_fresh(traces, t->algorithm);
+/*
+ * Traces of one algorithm whose iteration times are averaged together. If the algorithm has fresh
+ * traces, these are the traces with one staleness and one number of backup workers; otherwise, all
+ * traces of the algorithm.
+ */
+struct pace_group {
+    const struct hm_trace **traces;
+    size_t count;
+    const struct hm_trace *first; /* The first of these traces in the table. */
+    bool fresh;                   /* True if the algorithm has fresh traces. */
+};
 
-    *of =
-        (struct hm_pace_of){t->algorithm, fresh ? t->staleness : 0, fresh ? t->backups : 0, fresh};
-    for (size_t l = 0; l < k; l++)
-        if (hm__pace_of_takes(of, &traces->traces[l]))
-            return false;
-    return true;
+static int compare_positions(const struct hm_trace *a, const struct hm_trace *b)
+{
+    return a < b ? -1 : a > b;
+}
+
+/* Compares traces by algorithm, staleness and backup workers; equal traces keep their order. */
+static int compare_kinds(const void *a, const void *b)
+{
+    const struct hm_trace *x = *(const struct hm_trace *const *)a,
+                          *y = *(const struct hm_trace *const *)b;
+    int order = strcmp(x->algorithm, y->algorithm);
+
+    if (order == 0)
+        order = hm__compare_numbers(&x->staleness, &y->staleness);
+    if (order == 0)
+        order = hm__compare_numbers(&x->backups, &y->backups);
+    return order ? order : compare_positions(x, y);
+}
+
+static int compare_groups(const void *a, const void *b)
+{
+    const struct pace_group *x = a, *y = b;
+
+    return compare_positions(x->first, y->first);
+}
+
+/*
+ * Divides traces, which are sorted with compare_kinds, into groups; returns their number. The
+ * groups are sorted by their first trace, and the traces in a group by their number of workers.
+ */
+static size_t traces_group(const struct hm_trace **sorted, size_t count, struct pace_group *groups)
+{
+    size_t group_count = 0;
+    bool fresh = false;
+
+    for (size_t k = 0; k < count; k++) {
+        const struct hm_trace *t = sorted[k], *before = k > 0 ? sorted[k - 1] : NULL;
+        bool same = before && strcmp(before->algorithm, t->algorithm) == 0;
+        /* The fresh traces of an algorithm come first. */
+        if (!same)
+            fresh = t->staleness == 0 && t->backups == 0;
+        if (!same ||
+            (fresh && (before->staleness != t->staleness || before->backups != t->backups)))
+            groups[group_count++] =
+                (struct pace_group){.traces = &sorted[k], .first = t, .fresh = fresh};
+        struct pace_group *group = &groups[group_count - 1];
+        group->count++;
+        group->first = compare_positions(t, group->first) < 0 ? t : group->first;
+    }
+    for (size_t k = 0; k < group_count; k++)
+        qsort(groups[k].traces, groups[k].count, sizeof(*sorted), hm__compare_traces_by_m);
+    qsort(groups, group_count, sizeof(*groups), compare_groups);
+    return group_count;
+}
+
+/* Adds the pace of a group of traces, unless none of them has times. */
+static int paces_add_group(struct hm_paces *paces, const struct pace_group *group, double *n,
+                           double *seconds, struct hm_err *err)
+{
+    struct hm_pace *pace = &paces->paces[paces->count];
+    size_t count = traces_list_runs(group->traces, group->count, n, seconds);
+
+    if (count == 0)
+        return 0;
+    paces->count++;
+    pace->staleness = group->fresh ? group->first->staleness : 0;
+    pace->backups = group->fresh ? group->first->backups : 0;
+    int rc = pace_label(pace, paces->memory, group->first->algorithm, "the traces", err);
+    rc = rc ? rc : pace_tabulate(pace, paces->memory, n, seconds, count, err);
+    rc = rc ? rc : hm__pace_add_spread(pace, paces->memory, group->traces, group->count, err);
+    return rc ? rc : pace_add_fit(pace, paces->memory, n, seconds, count, err);
 }
 
 int hm_paces_from_traces(const struct hm_traces *traces, struct hm_paces **ret_paces,
@@ -330,24 +397,25 @@ int hm_paces_from_traces(const struct hm_traces *traces, struct hm_paces **ret_p
     if (bad)
         return bad;
     struct hm_paces *paces = paces_begin(traces->count);
-    double *n = paces ? hm__arena_alloc(paces->memory, traces->count + 1, sizeof(*n)) : NULL;
-    double *s = paces ? hm__arena_alloc(paces->memory, traces->count + 1, sizeof(*s)) : NULL;
-    int rc = n && s ? 0 : hm__fail_nomem(err);
+    size_t room = traces->count + 1, group_count = 0;
+    double *n = paces ? hm__arena_alloc(paces->memory, room, sizeof(*n)) : NULL;
+    double *s = paces ? hm__arena_alloc(paces->memory, room, sizeof(*s)) : NULL;
+    const struct hm_trace **sorted = hm__calloc(room, sizeof(*sorted));
+    struct pace_group *groups = hm__calloc(room, sizeof(*groups));
+    int rc = n && s && sorted && groups ? 0 : hm__fail_nomem(err);
 
-    for (size_t k = 0; rc == 0 && k < traces->count; k++) {
-        struct hm_pace *pace = &paces->paces[paces->count];
-        struct hm_pace_of of;
-        size_t count = pace_of_trace(traces, k, &of) ? traces_list_runs(traces, &of, n, s) : 0;
-        if (count == 0)
-            continue;
-        paces->count++;
-        pace->staleness = of.staleness;
-        pace->backups = of.backups;
-        rc = pace_label(pace, paces->memory, of.algorithm, "the traces", err);
-        rc = rc ? rc : pace_tabulate(pace, paces->memory, n, s, count, err);
-        rc = rc ? rc : hm__pace_add_spread(pace, paces->memory, traces, &of, err);
-        rc = rc ? rc : pace_add_fit(pace, paces->memory, n, s, count, err);
+    for (size_t k = 0; rc == 0 && k < traces->count; k++)
+        sorted[k] = &traces->traces[k];
+    if (rc == 0) {
+        qsort(sorted, traces->count, sizeof(*sorted), compare_kinds);
+        group_count = traces_group(sorted, traces->count, groups);
     }
+    for (size_t k = 0; rc == 0 && k < group_count; k++) {
+        rc = hm__budget_check(NULL, err);
+        rc = rc ? rc : paces_add_group(paces, &groups[k], n, s, err);
+    }
+    hm__free(groups);
+    hm__free(sorted);
     return paces_finish(paces, rc, ret_paces);
 }
 

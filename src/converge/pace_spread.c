@@ -49,16 +49,16 @@ static void sums_add(struct spread_sums *sums, const struct hm_trace *t)
     }
 }
 
-/* Computes the spread of single iterations for the k-th measured number of workers. */
-static int spread_at(struct hm_pace *pace, size_t k, const struct hm_traces *traces,
-                     const struct hm_pace_of *of, struct hm_err *err)
+/* Computes the spread of single iterations for the k-th measured number of workers from all traces
+ * on it. */
+static int spread_at(struct hm_pace *pace, size_t k, const struct hm_trace *const *traces,
+                     size_t count, struct hm_err *err)
 {
     struct spread_sums sums = {0};
 
     pace->low_s[k] = pace->high_s[k] = NAN;
-    for (size_t t = 0; t < traces->count; t++)
-        if (traces->traces[t].m == pace->m[k] && hm__pace_of_takes(of, &traces->traces[t]))
-            sums_add(&sums, &traces->traces[t]);
+    for (size_t t = 0; t < count; t++)
+        sums_add(&sums, traces[t]);
     double room = (double)sums.singles;
     pace->deviation[k] = sums.count >= SPREAD_LEAST ? sqrt(sums.square / (sums.count - 1)) : 0;
     if (room < SPREAD_LEAST)
@@ -66,9 +66,8 @@ static int spread_at(struct hm_pace *pace, size_t k, const struct hm_traces *tra
     sums = (struct spread_sums){.single = hm__calloc((size_t)room, sizeof(double))};
     if (!sums.single)
         return hm__fail_nomem(err);
-    for (size_t t = 0; t < traces->count; t++)
-        if (traces->traces[t].m == pace->m[k] && hm__pace_of_takes(of, &traces->traces[t]))
-            sums_add(&sums, &traces->traces[t]);
+    for (size_t t = 0; t < count; t++)
+        sums_add(&sums, traces[t]);
     pace->low_s[k] = hm__quantile(sums.single, sums.singles, 0.05);
     pace->high_s[k] = hm__quantile(sums.single, sums.singles, 0.95);
     hm__free(sums.single);
@@ -76,9 +75,9 @@ static int spread_at(struct hm_pace *pace, size_t k, const struct hm_traces *tra
 }
 
 int hm__pace_add_spread(struct hm_pace *pace, struct hm_arena *arena,
-                        const struct hm_traces *traces, const struct hm_pace_of *of,
-                        struct hm_err *err)
+                        const struct hm_trace *const *traces, size_t count, struct hm_err *err)
 {
+    size_t from = 0, to = 0;
     int rc = 0;
 
     pace->low_s = hm__arena_alloc(arena, pace->count + 1, sizeof(double));
@@ -86,8 +85,14 @@ int hm__pace_add_spread(struct hm_pace *pace, struct hm_arena *arena,
     pace->deviation = hm__arena_alloc(arena, pace->count + 1, sizeof(double));
     if (!pace->low_s || !pace->high_s || !pace->deviation)
         return hm__fail_nomem(err);
-    for (size_t k = 0; rc == 0 && k < pace->count; k++)
-        rc = spread_at(pace, k, traces, of, err);
+    /* Both the traces and the measured numbers of workers are in ascending order. */
+    for (size_t k = 0; rc == 0 && k < pace->count; k++) {
+        for (from = to; from < count && traces[from]->m < pace->m[k]; from++)
+            ;
+        for (to = from; to < count && traces[to]->m == pace->m[k]; to++)
+            ;
+        rc = spread_at(pace, k, traces + from, to - from, err);
+    }
     return rc;
 }
 

@@ -10,6 +10,7 @@
  * instead. Limit: each trace has at most HM_G_CURVE points.
  */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "converge.h"
@@ -57,17 +58,12 @@ int hm__g_thin(struct hm_g_curve *curve, struct hm_arena *arena, const struct hm
     return 0;
 }
 
-/*
- * Inserts a curve in ascending order of the number of workers m; curves with equal m keep their
- * order.
- */
-static void data_insert_curve(struct hm_g_data *data, struct hm_g_curve curve)
+int hm__compare_traces_by_m(const void *a, const void *b)
 {
-    size_t at = data->curve_count++;
+    const struct hm_trace *x = *(const struct hm_trace *const *)a,
+                          *y = *(const struct hm_trace *const *)b;
 
-    for (; at > 0 && data->curves[at - 1].m > curve.m; at--)
-        data->curves[at] = data->curves[at - 1];
-    data->curves[at] = curve;
+    return x->m != y->m ? (x->m < y->m ? -1 : 1) : x < y ? -1 : x > y;
 }
 
 bool hm__g_has_fresh(const struct hm_traces *traces, const char *algorithm)
@@ -78,28 +74,46 @@ bool hm__g_has_fresh(const struct hm_traces *traces, const char *algorithm)
     return false;
 }
 
+/* Lists the traces that the points come from, in ascending order of the number of workers; returns
+ * their number. */
+static size_t list_traces(const struct hm_traces *traces, const char *algorithm, double leave_out,
+                          const struct hm_trace **ret_traces)
+{
+    bool fresh = hm__g_has_fresh(traces, algorithm);
+    size_t count = 0;
+
+    for (size_t k = 0; k < traces->count; k++) {
+        const struct hm_trace *t = &traces->traces[k];
+        if (hm__g_takes(t, algorithm, fresh) && t->m != leave_out)
+            ret_traces[count++] = t;
+    }
+    qsort(ret_traces, count, sizeof(*ret_traces), hm__compare_traces_by_m);
+    return count;
+}
+
 static int data_gather(struct hm_g_data *data, struct hm_arena *arena,
                        const struct hm_traces *traces, const char *algorithm, double best,
                        double leave_out, struct hm_err *err)
 {
-    data->curves = hm__arena_alloc(arena, traces->count + 1, sizeof(*data->curves));
-    data->ms = hm__arena_alloc(arena, traces->count + 1, sizeof(*data->ms));
+    const struct hm_trace **listed = hm__arena_alloc(arena, traces->count + 1, sizeof(*listed));
+
+    if (!listed)
+        return hm__fail_nomem(err);
+    size_t count = list_traces(traces, algorithm, leave_out, listed);
+    data->curves = hm__arena_alloc(arena, count + 1, sizeof(*data->curves));
+    data->ms = hm__arena_alloc(arena, count + 1, sizeof(*data->ms));
     if (!data->curves || !data->ms)
         return hm__fail_nomem(err);
-    bool fresh = hm__g_has_fresh(traces, algorithm);
-    for (size_t k = 0; k < traces->count; k++) {
-        const struct hm_trace *t = &traces->traces[k];
+    for (size_t k = 0; k < count; k++) {
         struct hm_g_curve curve;
-        if (!hm__g_takes(t, algorithm, fresh) || t->m == leave_out)
-            continue;
-        int rc = hm__g_thin(&curve, arena, t, best, err);
+        int rc = hm__g_thin(&curve, arena, listed[k], best, err);
         if (rc)
             return rc;
         if (curve.count == 0)
             continue;
-        data_insert_curve(data, curve);
+        data->curves[data->curve_count++] = curve;
         data->count += curve.count;
-        data->last = fmax(data->last, t->iteration[t->count - 1]);
+        data->last = fmax(data->last, listed[k]->iteration[listed[k]->count - 1]);
     }
     for (size_t c = 0; c < data->curve_count; c++)
         if (c == 0 || data->curves[c].m != data->curves[c - 1].m)
@@ -107,13 +121,15 @@ static int data_gather(struct hm_g_data *data, struct hm_arena *arena,
     return 0;
 }
 
-static size_t data_curves_of(const struct hm_g_data *data, double m)
+/* Returns the number of curves with the same number of workers as curve `from`, which is the first
+ * of them. */
+static size_t data_curves_from(const struct hm_g_data *data, size_t from)
 {
-    size_t count = 0;
+    size_t end = from;
 
-    for (size_t c = 0; c < data->curve_count; c++)
-        count += data->curves[c].m == m;
-    return count;
+    while (end < data->curve_count && data->curves[end].m == data->curves[from].m)
+        end++;
+    return end - from;
 }
 
 /* Returns the index of the block that contains iteration i; blocks have equal length in ln i. */
@@ -127,12 +143,15 @@ static size_t data_block(const struct hm_g_data *data, double i)
 
 static void data_lay_out(struct hm_g_data *data, double best)
 {
-    size_t p = 0, fold = 0;
+    size_t p = 0, fold = 0, alike = 0;
 
     for (size_t c = 0; c < data->curve_count; c++) {
         const struct hm_g_curve *curve = &data->curves[c];
-        double weight = 1 / ((double)curve->count * (double)data_curves_of(data, curve->m));
-        if (c > 0 && curve->m != data->curves[c - 1].m && fold + 1 < HM_G_FOLDS)
+        bool first = c == 0 || curve->m != data->curves[c - 1].m;
+        if (first)
+            alike = data_curves_from(data, c);
+        double weight = 1 / ((double)curve->count * (double)alike);
+        if (c > 0 && first && fold + 1 < HM_G_FOLDS)
             fold++;
         for (size_t k = 0; k < curve->count; k++, p++) {
             data->i[p] = curve->iteration[k];

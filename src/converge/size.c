@@ -28,6 +28,7 @@
 #include "converge.h"
 #include "err.h"
 #include "howmany_fit.h"
+#include "order.h"
 #include "size.h"
 
 enum { SHAPE = 4, SIZE_STEPS = 80 };
@@ -64,22 +65,18 @@ static const double BETTER = 0.98;
  */
 static size_t list_rows(const struct hm_traces *traces, const char *algorithm, double *rows)
 {
-    size_t count = 0;
+    size_t count = 0, different = 0;
 
     for (size_t k = 0; k < traces->count; k++) {
         const struct hm_trace *t = &traces->traces[k];
-        size_t at = 0;
-        if ((algorithm && strcmp(t->algorithm, algorithm) != 0) || !(t->rows > 0))
-            continue;
-        while (at < count && rows[at] < t->rows)
-            at++;
-        if (at < count && rows[at] == t->rows)
-            continue;
-        memmove(rows + at + 1, rows + at, (count - at) * sizeof(*rows));
-        rows[at] = t->rows;
-        count++;
+        if ((!algorithm || strcmp(t->algorithm, algorithm) == 0) && t->rows > 0)
+            rows[count++] = t->rows;
     }
-    return count;
+    hm__sort_numbers(rows, count, "traces");
+    for (size_t k = 0; k < count; k++)
+        if (k == 0 || rows[k] != rows[k - 1])
+            rows[different++] = rows[k];
+    return different;
 }
 
 bool hm__traces_sized(const struct hm_traces *traces, double rows)
@@ -318,7 +315,7 @@ static double model_error(const struct size_work *w, const struct size_model *mo
     for (size_t c = 0; c < w->count && !hm__budget_spent("traces"); c++) {
         const struct size_curve *known = &w->curves[c];
         double next = known->rows == rows ? work_next_rows(w, known->m, rows) : 0;
-        for (size_t d = 0; next > 0 && d < w->count; d++) {
+        for (size_t d = 0; next > 0 && d < w->count && !hm__budget_spent("traces"); d++) {
             double sum = 0, points = 0;
             if (w->curves[d].m != known->m || w->curves[d].rows != next)
                 continue;
@@ -529,6 +526,8 @@ static int convert_algorithm(struct hm_sizes *sizes, struct hm_arena *arena,
     for (size_t k = 0; rc == 0 && k < traces->count; k++) {
         const struct hm_trace *t = &traces->traces[k];
         struct hm_trace *to = &sizes->traces.traces[sizes->traces.count];
+        if ((rc = hm__budget_check("traces", err)))
+            break;
         if (strcmp(t->algorithm, algorithm) != 0 || trace_is_surpassed(traces, t, sizes->rows))
             continue;
         *to = *t;
@@ -583,7 +582,8 @@ int hm__sizes_init(struct hm_sizes *sizes, struct hm_arena *arena, const struct 
     rc = sizes_find_bests(sizes, arena, traces, rows, count, settings, err);
     for (size_t k = 0; rc == 0 && k < traces->count; k++) {
         const char *algorithm = traces->traces[k].algorithm;
-        if (!hm__sizes_find(sizes, algorithm))
+        rc = hm__budget_check("traces", err);
+        if (rc == 0 && !hm__sizes_find(sizes, algorithm))
             rc = convert_algorithm(sizes, arena, traces, algorithm, err);
     }
     return rc;

@@ -25,6 +25,7 @@
  * iteration, g is assumed to be constant.
  */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "budget.h"
@@ -127,21 +128,6 @@ static int stale_work_add_shape(struct stale_work *w, double m, struct hm_err *e
     return shape->known ? 0 : hm__g_bend(w->g, m, w->best, &shape->bend, err);
 }
 
-/* Inserts a curve in ascending order of staleness, then of the number of workers. */
-static void stale_work_insert(struct stale_work *w, struct hm_g_curve curve, double staleness)
-{
-    size_t at = w->count++;
-
-    for (; at > 0 && (w->staleness[at - 1] > staleness ||
-                      (w->staleness[at - 1] == staleness && w->curves[at - 1].m > curve.m));
-         at--) {
-        w->curves[at] = w->curves[at - 1];
-        w->staleness[at] = w->staleness[at - 1];
-    }
-    w->curves[at] = curve;
-    w->staleness[at] = staleness;
-}
-
 /* Kinds of runs with a cost of staleness: bounded staleness, asynchronous runs, backup workers. */
 enum stale_part { PART_SSP, PART_ASYNC, PART_BACKUPS, PARTS };
 
@@ -154,22 +140,51 @@ static enum stale_part trace_part(const struct hm_trace *t)
     return t->staleness == 0 ? PARTS : isinf(t->staleness) ? PART_ASYNC : PART_SSP;
 }
 
+/* Returns the staleness of a trace, or the number of its backup workers. */
+static double trace_staleness(const struct hm_trace *t)
+{
+    return trace_part(t) == PART_BACKUPS ? t->backups : t->staleness;
+}
+
+/*
+ * Compares pointers to traces by staleness and then by number of workers; equal traces keep their
+ * order.
+ */
+static int compare_stale(const void *a, const void *b)
+{
+    const struct hm_trace *x = *(const struct hm_trace *const *)a,
+                          *y = *(const struct hm_trace *const *)b;
+    double left = trace_staleness(x), right = trace_staleness(y);
+
+    return left != right ? (left < right ? -1 : 1) : hm__compare_traces_by_m(a, b);
+}
+
 static int stale_work_gather(struct stale_work *w, struct hm_arena *arena,
                              const struct hm_traces *traces, enum stale_part part, double leave_out,
                              size_t *left_out, struct hm_err *err)
 {
+    const struct hm_trace **listed = hm__arena_alloc(arena, traces->count + 1, sizeof(*listed));
+    size_t count = 0;
+
+    if (!listed)
+        return hm__fail_nomem(err);
     for (size_t k = 0; k < traces->count; k++) {
         const struct hm_trace *t = &traces->traces[k];
+        if (strcmp(t->algorithm, w->g->algorithm) == 0 && trace_part(t) == part &&
+            t->m != leave_out)
+            listed[count++] = t;
+    }
+    qsort(listed, count, sizeof(*listed), compare_stale);
+    for (size_t k = 0; k < count; k++) {
+        const struct hm_trace *t = listed[k];
         struct hm_g_curve curve;
-        if (strcmp(t->algorithm, w->g->algorithm) != 0 || trace_part(t) != part ||
-            t->m == leave_out)
-            continue;
         int rc = hm__g_thin(&curve, arena, t, w->best, err);
         if (rc)
             return rc;
-        if (curve.count > 0 && !t->diverged && (w->g->m_count > 1 || t->m == w->g->m[0]))
-            stale_work_insert(w, curve, part == PART_BACKUPS ? t->backups : t->staleness);
-        else
+        if (curve.count > 0 && !t->diverged && (w->g->m_count > 1 || t->m == w->g->m[0])) {
+            w->curves[w->count] = curve;
+            w->staleness[w->count++] = trace_staleness(t);
+        } else
             ++*left_out;
     }
     return 0;
@@ -194,24 +209,36 @@ static void stale_work_set_grid(struct stale_work *w)
 }
 
 /*
- * Prepares the loss curve of fresh runs for each number of workers in the stale curves, and sets
- * the weights of the stale curves. All curves with the same staleness and number of workers
- * together have weight 1.
+ * Sets the weights of the stale curves. All curves with the same staleness and number of workers,
+ * which are neighbours, together have weight 1.
  */
+static void stale_work_weigh(struct stale_work *w)
+{
+    for (size_t c = 0, end = 0; c < w->count; c = end) {
+        while (end < w->count && w->staleness[end] == w->staleness[c] &&
+               w->curves[end].m == w->curves[c].m)
+            end++;
+        for (size_t d = c; d < end; d++)
+            w->weight[d] = 1 / (double)(end - c);
+    }
+}
+
+/* Prepares the loss curve of fresh runs for each number of workers in the stale curves, and sets
+ * the weights of the stale curves. */
 static int stale_work_prepare(struct stale_work *w, struct hm_err *err)
 {
     stale_work_set_grid(w);
+    stale_work_weigh(w);
     for (size_t c = 0; c < w->count; c++) {
-        size_t k = 0, alike = 0;
+        size_t k = 0;
+        int rc = hm__budget_check("traces", err);
         while (k < w->shape_count && w->shapes[k].path.m != w->curves[c].m)
             k++;
-        int rc = k < w->shape_count ? 0 : stale_work_add_shape(w, w->curves[c].m, err);
+        if (rc == 0 && k == w->shape_count)
+            rc = stale_work_add_shape(w, w->curves[c].m, err);
         if (rc)
             return rc;
-        for (size_t d = 0; d < w->count; d++)
-            alike += w->staleness[d] == w->staleness[c] && w->curves[d].m == w->curves[c].m;
         w->shape[c] = &w->shapes[k];
-        w->weight[c] = 1 / (double)alike;
         w->chance[c] = 1;
     }
     for (size_t c = 0; c < w->g->curve_count; c++)
@@ -269,7 +296,7 @@ static double draws_widening(const struct stale_work *w)
 
     for (size_t k = 0; k < STALE_COUNT; k++)
         unknowns += w->uses[k];
-    for (size_t k = 0; k < w->shape_count; k++) {
+    for (size_t k = 0; k < w->shape_count && !hm__budget_spent("traces"); k++) {
         double own = 0;
         for (size_t c = 0; c < w->g->curve_count; c++)
             own += w->g->curves[c].m == w->shapes[k].path.m;
@@ -347,7 +374,7 @@ static int stale_list_costs(const struct stale_work *w, struct hm_g_stale *stale
     stale->costs = hm__arena_alloc(arena, w->count, sizeof(*stale->costs));
     if (!stale->costs)
         return hm__fail_nomem(err);
-    for (size_t c = 0; c < w->count; c++)
+    for (size_t c = 0; c < w->count && !hm__budget_spent("traces"); c++)
         if (c == 0 || w->staleness[c] != w->staleness[c - 1] ||
             w->curves[c].m != w->curves[c - 1].m)
             stale->costs[stale->cost_count++] =

@@ -109,7 +109,7 @@ static void stale_shape_add_residuals(const struct stale_work *w, struct stale_s
 
 void hm__stale_fill_shapes(struct stale_work *w, size_t draw)
 {
-    for (size_t k = 0; k < w->shape_count; k++) {
+    for (size_t k = 0; k < w->shape_count && !hm__budget_spent("traces"); k++) {
         struct stale_shape *shape = &w->shapes[k];
         hm__g_path_values(&shape->path, draw, 0, shape->y);
         struct hm_g_bend bend = shape->known ? stale_shape_bend(w, shape) : shape->bend;
@@ -208,7 +208,7 @@ double hm__stale_minimise(const struct stale_work *w, double *theta)
             break;
         double before = now;
         size_t count = stale_linearise(w, theta, a, b, used);
-        for (int tries = 0; tries < 12; tries++, damping *= 4) {
+        for (int tries = 0; tries < 12 && !hm__budget_spent("traces"); tries++, damping *= 4) {
             double next[STALE_COUNT];
             memcpy(next, theta, sizeof(next));
             if (!hm__g_damped_step(count, a, b, damping, move))
