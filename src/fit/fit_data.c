@@ -8,6 +8,7 @@
 #include "fit_data.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "err.h"
@@ -79,11 +80,15 @@ static bool group_key_equal(const struct group_key *key, size_t a, size_t b)
     return true;
 }
 
-/* Assigns each run to a group, with a hash table that is at most half full. */
-static int fit_data_find_groups(struct hm_fit_data *data, const struct group_key *key,
+/*
+ * Assigns each run to a group, with a hash table that is at most half full. If the hashes of many
+ * configurations collide, which a table can be made to do, the number of comparisons exceeds its
+ * limit, and the result is HM_E_LIMIT without a message.
+ */
+static int fit_data_hash_groups(struct hm_fit_data *data, const struct group_key *key,
                                 struct hm_err *err)
 {
-    size_t room = 16;
+    size_t room = 16, left = 8 * data->count + 1024;
 
     while (room < 2 * data->count)
         room *= 2;
@@ -93,8 +98,13 @@ static int fit_data_find_groups(struct hm_fit_data *data, const struct group_key
         return hm__fail_nomem(err);
     for (size_t i = 0; i < data->count; i++) {
         size_t row = data->rows[i], at = group_key_hash(key, row) & (room - 1);
-        while (slots[at] && !group_key_equal(key, data->groups[slots[at] - 1].row, row))
+        while (left > 0 && slots[at] &&
+               !group_key_equal(key, data->groups[slots[at] - 1].row, row)) {
             at = (at + 1) & (room - 1);
+            left--;
+        }
+        if (left == 0)
+            break;
         if (!slots[at]) {
             data->groups[data->group_count] = (struct hm_group){.row = row, .evidence = 1};
             slots[at] = (uint32_t)++data->group_count;
@@ -102,7 +112,81 @@ static int fit_data_find_groups(struct hm_fit_data *data, const struct group_key
         data->group_of[i] = slots[at] - 1;
     }
     hm__free(slots);
+    return left > 0 ? 0 : HM_E_LIMIT;
+}
+
+/* A run in a list that is sorted by configuration. */
+struct sorted_run {
+    const struct group_key *key;
+    size_t row;     /* Row in the table. */
+    uint32_t index; /* Index among the runs that have a time. */
+};
+
+static int compare_cells(double x, double y)
+{
+    if (isnan(x) || isnan(y))
+        return (isnan(x) ? 1 : 0) - (isnan(y) ? 1 : 0);
+    return x < y ? -1 : x > y;
+}
+
+static int compare_configurations(const struct sorted_run *x, const struct sorted_run *y)
+{
+    int order = 0;
+
+    for (size_t k = 0; order == 0 && k < x->key->count; k++)
+        order = compare_cells(x->key->columns[k][x->row], x->key->columns[k][y->row]);
+    return order;
+}
+
+/* Compares two runs by configuration; runs of one configuration keep their order. */
+static int compare_runs(const void *a, const void *b)
+{
+    const struct sorted_run *x = a, *y = b;
+    int order = compare_configurations(x, y);
+
+    return order ? order : x->index < y->index ? -1 : x->index > y->index;
+}
+
+/* Assigns each run to a group, with a sorted list of the runs; the groups are the same as those of
+ * fit_data_hash_groups. */
+static int fit_data_sort_groups(struct hm_fit_data *data, const struct group_key *key,
+                                struct hm_err *err)
+{
+    struct sorted_run *runs = hm__calloc(data->count, sizeof(*runs));
+    uint32_t first = 0;
+
+    if (!runs)
+        return hm__fail_nomem(err);
+    for (size_t i = 0; i < data->count; i++)
+        runs[i] = (struct sorted_run){key, data->rows[i], (uint32_t)i};
+    qsort(runs, data->count, sizeof(*runs), compare_runs);
+    /* First, each run gets the index of the first run of its configuration. */
+    for (size_t i = 0; i < data->count; i++) {
+        if (i == 0 || compare_configurations(&runs[i - 1], &runs[i]) != 0)
+            first = runs[i].index;
+        data->group_of[runs[i].index] = first;
+    }
+    hm__free(runs);
+    /* Then the configurations are numbered in the order in which they appear. */
+    data->group_count = 0;
+    for (size_t i = 0; i < data->count; i++) {
+        if (data->group_of[i] == i) {
+            data->groups[data->group_count] =
+                (struct hm_group){.row = data->rows[i], .evidence = 1};
+            data->group_of[i] = (uint32_t)data->group_count++;
+        } else {
+            data->group_of[i] = data->group_of[data->group_of[i]];
+        }
+    }
     return 0;
+}
+
+static int fit_data_find_groups(struct hm_fit_data *data, const struct group_key *key,
+                                struct hm_err *err)
+{
+    int rc = fit_data_hash_groups(data, key, err);
+
+    return rc == HM_E_LIMIT ? fit_data_sort_groups(data, key, err) : rc;
 }
 
 /*

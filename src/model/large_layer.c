@@ -403,13 +403,23 @@ static double tensor_time(const struct hm_large_case *x, const struct hm_layout 
            (x->work->overlap_tensor ? 1 - x->constants->overlap_tensor : 1);
 }
 
-/* Returns the number of ways to choose `chosen` of `all` things; 0 if there are too few. */
-static double count_choices(double all, double chosen)
+/* Largest number of groups of experts. */
+enum { GROUPS_MOST = 10000 };
+
+/*
+ * Returns the number of ways to choose `chosen` of `all` things; 0 if there are too few. Also
+ * stores the numbers of ways to choose fewer things: ways[k] is that for `chosen` - k, where k is
+ * from 1 to `count`.
+ */
+static double count_choices(double all, double chosen, double *ways, size_t count)
 {
     double product = 1;
 
-    for (double i = 0; i < chosen; i++)
+    for (double i = 0; i < chosen; i++) {
+        if (chosen - i <= (double)count)
+            ways[(size_t)(chosen - i)] = all < i ? 0 : product;
         product *= (all - i) / (i + 1);
+    }
     return all < chosen ? 0 : product;
 }
 
@@ -420,16 +430,22 @@ static double count_choices(double all, double chosen)
  */
 static double node_share(const struct hm_transformer *net, double nodes)
 {
-    double groups = fmax(1, net->expert_groups), k = net->experts_per_token, share = 0;
+    double groups = fmax(1, net->expert_groups), experts = net->experts_per_token, share = 0;
     double m = groups > 1 ? fmin(groups, fmax(1, net->groups_per_token)) : 1;
     double here = groups / nodes; /* Number of groups on one node. */
 
     if (here <= 1)
-        return m / groups * (1 - pow(1 - here / m, k));
+        return m / groups * (1 - pow(1 - here / m, experts));
     here = round(here);
-    for (double i = 1; i <= fmin(here, m); i++)
-        share += count_choices(here, i) * count_choices(groups - here, m - i) /
-                 count_choices(groups, m) * (1 - pow(1 - i / m, k));
+    size_t most = (size_t)fmin(fmin(here, m), GROUPS_MOST);
+    double elsewhere[GROUPS_MOST + 1], chosen = 1, all = count_choices(groups, m, NULL, 0);
+    count_choices(groups - here, m, elsewhere, most);
+    for (size_t k = 1; k <= most; k++) {
+        double i = (double)k;
+        /* The number of ways to choose i of the groups on one node. */
+        chosen *= (here - (i - 1)) / i;
+        share += chosen * elsewhere[k] / all * (1 - pow(1 - i / m, experts));
+    }
     return share;
 }
 

@@ -74,6 +74,16 @@ static void ends_with(const char *verb, struct hm_text *body, int code, const ch
         fail_msg("%s: %d, %s: %s", verb, rc, err.field, err.message);
 }
 
+/* The request takes a small part of the time after which it would be cancelled. */
+static void is_quick(const char *verb, struct hm_text *body)
+{
+    struct hm_err err = {0};
+    int rc = run_body(verb, body, "body.json", &err);
+
+    if (rc != 0)
+        fail_msg("%s: %d, %s: %s", verb, rc, err.field, err.message);
+}
+
 /* ---- runs ------------------------------------------------------------------------------------ */
 
 /* Many conditions on a table with many columns: the names of columns are compared only once. */
@@ -109,6 +119,41 @@ static void rows_of_one_candidate(void **state)
         hm__text_add(&body, "\\n1,1,1");
     hm__text_add(&body, "\"}");
     ends_with("recommend", &body, 0, "");
+}
+
+/* Returns the place of a number of workers in the hash table of fit_data.c. */
+static uint64_t hash_of(double n, uint64_t room)
+{
+    uint64_t hash = 0x9e3779b97f4a7c15u, bits;
+
+    memcpy(&bits, &n, sizeof(bits));
+    hash = (hash ^ bits) * 0xff51afd7ed558ccdu;
+    return (hash ^ (hash >> 32)) & (room - 1);
+}
+
+/*
+ * Runs whose numbers of workers have nearly the same hash, each twice. They are sorted instead, and
+ * the groups are the same.
+ */
+static void numbers_with_equal_hashes(void **state)
+{
+    enum { CONFIGURATIONS = 30000, ROOM = 131072, NEAR = 64 };
+    struct hm_text body = {0};
+    double n = 1;
+
+    (void)state;
+    hm__text_add(&body, "n,seconds");
+    for (int found = 0; found < CONFIGURATIONS; n++)
+        if (hash_of(n, ROOM) < NEAR) {
+            hm__text_addf(&body, "\n%.0f,1\n%.0f,1.5", n, n);
+            found++;
+        }
+    struct hm_request *request = with_document("fit", "runs", body.data);
+    double from = processor_s();
+    gives(request, NULL, {"run_count", 2 * CONFIGURATIONS, NULL},
+          {"configuration_count", CONFIGURATIONS, NULL});
+    assert_true(processor_s() - from < MOST_S);
+    hm__text_release(&body);
 }
 
 /* Many algorithms in the question and in the traces: their names are sorted. */
@@ -226,6 +271,24 @@ static void traces_with_staleness(void **state)
     }
 }
 
+/* ---- jobs ------------------------------------------------------------------------------------ */
+
+/* A mixture of thousands of groups of experts: how they are spread over the nodes takes time in
+ * proportion to their number. */
+static void groups_of_experts(void **state)
+{
+    struct hm_text body = {0};
+
+    (void)state;
+    hm__text_add(&body, "{\"job\": {\"network\": {\"kind\": \"transformer\", \"layers\": 4, "
+                        "\"hidden\": 64, \"heads\": 4, \"vocabulary\": 100, \"ffn\": 64, "
+                        "\"experts\": 98304, \"experts_per_token\": 4096, \"expert_ffn\": 8, "
+                        "\"expert_groups\": 8192, \"groups_per_token\": 4096}, \"sequence\": 64, "
+                        "\"batch\": 1024, \"cluster\": {\"machine\": \"p5.48xlarge\"}, "
+                        "\"parallel\": {\"expert\": 16}}, \"max_n\": 8192}");
+    is_quick("plan", &body);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -233,7 +296,8 @@ int main(void)
         cmocka_unit_test(names_of_many_algorithms),   cmocka_unit_test(times_of_many_algorithms),
         cmocka_unit_test(times_in_descending_order),  cmocka_unit_test(traces_of_one_point),
         cmocka_unit_test(traces_on_one_number),       cmocka_unit_test(traces_on_many_sizes),
-        cmocka_unit_test(traces_with_staleness),
+        cmocka_unit_test(traces_with_staleness),      cmocka_unit_test(numbers_with_equal_hashes),
+        cmocka_unit_test(groups_of_experts),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
