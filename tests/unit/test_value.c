@@ -1,6 +1,8 @@
 /* Tests the parsing of YAML and JSON into one tree, overrides by path, and invalid texts. */
 #include "testing.h"
 
+#include "budget.h"
+#include "text.h"
 #include "value.h"
 
 struct tree {
@@ -172,6 +174,85 @@ static void overrides_follow_paths(void **state)
     hm__arena_free(t.arena);
 }
 
+/* Many overrides of a large map do not copy it each time. */
+static void overrides_grow_maps_rarely(void **state)
+{
+    enum { ENTRIES = 5000, ADDED = 900 };
+    struct hm_text text = {0};
+    struct hm_budget budget = {0};
+    char set[40];
+
+    (void)state;
+    for (int i = 0; i < ENTRIES; i++)
+        hm__text_addf(&text, "k%d: 1\n", i);
+    struct tree t = read_yaml(text.data);
+    hm__budget_enter(&budget);
+    for (int i = 0; i < ADDED; i++) {
+        snprintf(set, sizeof(set), "n%d=%d", i, i);
+        assert_int_equal(hm__value_override(t.arena, t.root, set, &t.err), 0);
+    }
+    hm__budget_leave(&budget);
+    assert_int_equal(t.root->count, ENTRIES + ADDED);
+    assert_string_equal(get(&t, "k4999", NULL), "1");
+    assert_string_equal(get(&t, "n0", NULL), "0");
+    assert_string_equal(get(&t, "n899", NULL), "899");
+    assert_true(budget.used < 5000000);
+    hm__arena_free(t.arena);
+    hm__text_release(&text);
+}
+
+/* A copy of a map shares its arrays; entries that are added to one of them are not in the other. */
+static void copies_of_maps_grow_apart(void **state)
+{
+    struct tree t = read_yaml("a: 1\n");
+
+    (void)state;
+    assert_int_equal(hm__value_override(t.arena, t.root, "b=2", &t.err), 0);
+    struct hm_value copy = *t.root;
+    assert_int_equal(hm__value_override(t.arena, &copy, "c=3", &t.err), 0);
+    assert_int_equal(hm__value_override(t.arena, t.root, "d=4", &t.err), 0);
+    assert_int_equal(hm__value_override(t.arena, t.root, "e=5", &t.err), 0);
+    assert_int_equal(hm__value_override(t.arena, &copy, "f=6", &t.err), 0);
+    assert_string_equal(hm__value_get(&copy, "c")->text, "3");
+    assert_string_equal(hm__value_get(&copy, "f")->text, "6");
+    assert_string_equal(get(&t, "d", NULL), "4");
+    assert_string_equal(get(&t, "e", NULL), "5");
+    assert_null(hm__value_get(&copy, "d"));
+    assert_null(hm__value_get(&copy, "e"));
+    assert_null(hm__value_get(t.root, "c"));
+    assert_null(hm__value_get(t.root, "f"));
+    hm__arena_free(t.arena);
+}
+
+/* Directives that declare tags are refused if there are many, in every encoding and with every end
+ * of lines. */
+static void many_tag_directives_are_refused(void **state)
+{
+    static const char *const ends[] = {"\n", "\r", "\xc2\x85"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+        for (int count = 1; count <= 9; count += 8) {
+            struct hm_text text = {0};
+            for (int k = 0; k < count; k++)
+                hm__text_addf(&text, "%%TAG !t%d! x%s", k, ends[i]);
+            hm__text_addf(&text, "---%sa: 1%s", ends[i], ends[i]);
+            struct tree t = read_text(text.data, text.length, "t.yaml");
+            assert_int_equal(t.rc, count > 8 ? HM_E_SYNTAX : 0);
+            assert_string_equal(t.err.message, count > 8 ? "tags are not supported" : "");
+            assert_int_equal(t.err.line, count > 8 ? (i == 0 ? 9 : 1) : 0);
+            hm__arena_free(t.arena);
+            /* The same text in UTF-16. */
+            char wide[1000] = "\xff\xfe";
+            for (size_t k = 0; i < 2 && k < text.length; k++)
+                wide[2 + 2 * k] = text.data[k];
+            t = read_text(wide, i < 2 ? 2 + 2 * text.length : 2, "t.yaml");
+            assert_int_equal(t.rc, i < 2 && count > 8 ? HM_E_SYNTAX : 0);
+            hm__arena_free(t.arena);
+            hm__text_release(&text);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -180,6 +261,9 @@ int main(void)
         cmocka_unit_test(bad_texts_are_refused_with_a_line),
         cmocka_unit_test(depth_and_size_are_bounded),
         cmocka_unit_test(overrides_follow_paths),
+        cmocka_unit_test(overrides_grow_maps_rarely),
+        cmocka_unit_test(copies_of_maps_grow_apart),
+        cmocka_unit_test(many_tag_directives_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

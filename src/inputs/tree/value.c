@@ -170,33 +170,50 @@ bool hm__value_rename(struct hm_value *map, const char *old_key, const char *new
     return true;
 }
 
+/*
+ * Marks of the free places in the array of keys of a map, and of the last place, which is never
+ * used. A copy of a map shares the arrays. Filling a free place removes its mark, so that the other
+ * map does not use the place too.
+ */
+static const char place_free[] = "", place_last[] = "";
+
+/* Moves the entries of a map to larger arrays with free places. */
+static int make_places(struct hm_arena *arena, struct hm_value *map, struct hm_err *err)
+{
+    size_t count = map->count, room = count + count / 2 + 4;
+    struct hm_value *items = hm__arena_alloc(arena, room, sizeof(*items));
+    const char **keys = hm__arena_alloc(arena, room, sizeof(*keys));
+
+    if (!items || !keys)
+        return hm__fail_nomem(err);
+    if (count > 0) {
+        memcpy(items, map->items, count * sizeof(*items));
+        memcpy(keys, map->keys, count * sizeof(*keys));
+    }
+    for (size_t i = count; i < room; i++)
+        keys[i] = i + 1 < room ? place_free : place_last;
+    map->items = items;
+    map->keys = keys;
+    map->spare = true;
+    return 0;
+}
+
 /* Adds an entry without a value to a map that is already in the arena and does not have the key. */
 static struct hm_value *add_entry(struct hm_arena *arena, struct hm_value *map, const char *key,
                                   struct hm_err *err)
 {
-    struct hm_value empty = {.kind = HM_VALUE_NULL, .source = "set"};
     size_t count = map->count;
 
     if (count == HM_VALUE_ENTRIES) {
         fail_entries(err);
         return NULL;
     }
-    struct hm_value *items = hm__arena_alloc(arena, count + 1, sizeof(*items));
-    const char **keys = hm__arena_alloc(arena, count + 1, sizeof(*keys));
-    if (!items || !keys) {
-        hm__fail_nomem(err);
+    if ((!map->spare || map->keys[count] != place_free) && make_places(arena, map, err))
         return NULL;
-    }
-    if (count > 0) {
-        memcpy(items, map->items, count * sizeof(*items));
-        memcpy(keys, map->keys, count * sizeof(*keys));
-    }
-    items[count] = empty;
-    keys[count] = key;
-    map->items = items;
-    map->keys = keys;
+    map->items[count] = (struct hm_value){.kind = HM_VALUE_NULL, .source = "set"};
+    map->keys[count] = key;
     map->count = count + 1;
-    return &items[count];
+    return &map->items[count];
 }
 
 /* Replaces a scalar with a map, because an override sets a key inside it. `cluster: x` is short for

@@ -20,6 +20,7 @@ struct hm_value {
     const char *source; /* File name, or "set" for an override; in the tree's arena. */
     const char *text;   /* Text of a scalar, terminated by NUL. */
     bool quoted; /* True if the scalar was in quotes, so that it is a string and not a number. */
+    bool spare;  /* True if the arrays of a map have places after the last entry (value.c). */
     struct hm_value *items; /* Entries of a list or map. */
     const char **keys;      /* Keys of a map; all NULL for a list. */
     size_t count;           /* Number of entries in the list or map. */

@@ -2,8 +2,9 @@
  * Parses YAML 1.1 into the value tree, with the events of libyaml.
  *
  * A specification may come from an untrusted source, so everything beyond plain data is refused:
- * aliases (a few lines of them can expand to gigabytes), tags, more than one document, keys that
- * are not scalars, and a key that appears twice. The text may have at most 4 MiB.
+ * aliases (a few lines of them can expand to gigabytes), tags, many directives that declare tags,
+ * more than one document, keys that are not scalars, and a key that appears twice. The text may
+ * have at most 4 MiB.
  */
 #include <string.h>
 #include <yaml.h>
@@ -46,6 +47,34 @@ static size_t count_lines(const struct yaml_reader *r, size_t offset)
     for (size_t i = 0; i < offset && i < r->length; i++)
         lines += r->text[i] == '\n';
     return lines;
+}
+
+/*
+ * Largest number of directives %TAG. libyaml compares each with all others inside one call, so that
+ * a file of 1 MB could take ten seconds, and tags are refused anyway.
+ */
+enum { TAGS_MOST = 8 };
+
+/*
+ * Refuses text with many directives %TAG. They are counted everywhere in the text, because a line
+ * can end in five ways; NUL bytes are skipped, because the text may be UTF-16.
+ */
+static int check_directives(struct yaml_reader *r)
+{
+    static const char directive[] = "%TAG";
+    size_t matched = 0, count = 0;
+
+    for (size_t i = 0; i < r->length; i++) {
+        if (r->text[i] == '\0')
+            continue;
+        matched = r->text[i] == directive[matched] ? matched + 1 : r->text[i] == directive[0];
+        if (directive[matched])
+            continue;
+        matched = 0;
+        if (++count > TAGS_MOST)
+            return refuse_feature(r, (int)count_lines(r, i) + 1, "tags are not supported");
+    }
+    return 0;
 }
 
 static int next_event(struct yaml_reader *r, yaml_event_t *event)
@@ -203,10 +232,13 @@ int hm__yaml_parse(struct hm_arena *arena, const char *text, size_t length, cons
     if (length > HM_VALUE_BYTES)
         return yaml_fail(&r, HM_E_LIMIT, 0, "larger than 4 MiB");
     root->source = r.source;
+    int rc = check_directives(&r);
+    if (rc)
+        return rc;
     if (!yaml_parser_initialize(&r.parser))
         return hm__fail_nomem(err);
     yaml_parser_set_input_string(&r.parser, (const unsigned char *)text, length);
-    int rc = read_document(&r, root);
+    rc = read_document(&r, root);
     yaml_parser_delete(&r.parser);
     if (rc == 0)
         *ret_value = root;
