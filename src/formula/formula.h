@@ -24,7 +24,9 @@ struct hm_definition {
     int line;
 };
 
-enum { HM_DEFINITIONS_MAX = 256 };
+/* Limits on the definitions of a scope, and on the operations and names in all formulas of a job.
+ */
+enum { HM_DEFINITIONS_MAX = 256, HM_OPERATIONS_MAX = 1000000 };
 
 /*
  * The names that a formula may use. hm__formula_new keeps no pointer to the scope after it returns.
@@ -36,6 +38,11 @@ struct hm_scope {
     /* Definitions from `where:`; a definition hides a symbol with the same name. */
     const struct hm_definition *definitions;
     size_t definition_count;
+    /*
+     * Number of operations and names that all formulas of this scope together may still have;
+     * hm__formula_new subtracts those of the new formula. NULL for no limit.
+     */
+    size_t *left;
     /*
      * True if every symbol may have a different value at each point of an evaluation, as
      * hm__formula_eval_columns needs; false if only n varies.

@@ -448,6 +448,25 @@ static void quote_formula(const struct parser *p, int code)
     snprintf(err->message + used, sizeof(err->message) - used, " in '%.120s'", p->text);
 }
 
+/* Subtracts the size of a formula, which has copies of all definitions that it uses, from the size
+ * that the formulas of its scope may still have. */
+static int take_room(const struct hm_formula *f, const struct hm_scope *scope, struct hm_err *err)
+{
+    size_t size = f->node_count + f->name_count + f->symbol_count;
+
+    if (!scope->left)
+        return 0;
+    if (size > *scope->left) {
+        hm__fail(err, HM_E_LIMIT, "all formulas together have more than %d operations",
+                 HM_OPERATIONS_MAX);
+        hm__err_hint(err, "every formula has its own copy of the quantities in where: that it "
+                          "uses; write fewer formulas or shorter quantities");
+        return HM_E_LIMIT;
+    }
+    *scope->left -= size;
+    return 0;
+}
+
 /* Compiles a formula; if `wanted` is NULL, its result may have any dimension. */
 static int compile_formula(const char *text, const struct hm_scope *scope,
                            const struct hm_dim *wanted, struct hm_formula **ret_formula,
@@ -477,6 +496,8 @@ static int compile_formula(const char *text, const struct hm_scope *scope,
     }
     p.formula->result = rc;
     rc = wanted ? check_result(p.formula, text, *wanted, err) : 0;
+    if (rc == 0)
+        rc = take_room(p.formula, scope, err);
 out:
     hm__free(p.nodes);
     if (rc == 0)
@@ -494,11 +515,14 @@ int hm__formula_new(const char *text, const struct hm_scope *scope, struct hm_di
 
 int hm__scope_check(const struct hm_scope *scope, struct hm_err *err)
 {
+    struct hm_scope own = *scope;
     int rc = 0;
 
+    /* These formulas are freed at once. */
+    own.left = NULL;
     for (size_t i = 0; rc == 0 && i < scope->definition_count; i++) {
         struct hm_formula *formula;
-        rc = compile_formula(scope->definitions[i].name, scope, NULL, &formula, err);
+        rc = compile_formula(scope->definitions[i].name, &own, NULL, &formula, err);
         if (rc == 0)
             hm__formula_free(formula);
     }

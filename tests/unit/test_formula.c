@@ -268,6 +268,32 @@ static void many_definitions_are_refused(void **state)
     assert_int_equal(hm__formula_new("n", &scope, HM_DIM_TIME, &f, &err), HM_E_LIMIT);
 }
 
+/* All formulas of a scope together have a limit, because each has copies of the definitions. */
+static void formulas_share_a_limit(void **state)
+{
+    static const struct hm_definition where[] = {{"x", "n + n + n + n", 1}};
+    size_t left = 100;
+    const struct hm_scope scope = {.symbols = symbols,
+                                   .symbol_count = 1,
+                                   .definitions = where,
+                                   .definition_count = 1,
+                                   .left = &left};
+    struct hm_err err = {0};
+    struct hm_formula *f;
+    int rc = 0, count = 0;
+
+    (void)state;
+    /* A check of the definitions keeps nothing. */
+    assert_int_equal(hm__scope_check(&scope, &err), 0);
+    assert_int_equal(left, 100);
+    for (; count < 100 && (rc = hm__formula_new("x * 1 s", &scope, HM_DIM_TIME, &f, &err)) == 0;
+         count++)
+        hm__formula_free(f);
+    assert_int_equal(rc, HM_E_LIMIT);
+    assert_non_null(strstr(err.message, "all formulas together"));
+    assert_true(count >= 3 && count <= 12);
+}
+
 static void too_long_is_refused(void **state)
 {
     struct hm_formula *f;
@@ -295,6 +321,7 @@ int main(void)
         cmocka_unit_test(circles_and_depth_end),
         cmocka_unit_test(infinities_do_not_hide),
         cmocka_unit_test(many_definitions_are_refused),
+        cmocka_unit_test(formulas_share_a_limit),
         cmocka_unit_test(too_long_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

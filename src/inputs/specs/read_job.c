@@ -717,6 +717,7 @@ int hm__job_read(const struct hm_catalog *catalog, const struct hm_spec *spec,
     struct hm_arena *arena = hm__arena_new();
     struct job_reader r = {.base = {.catalog = catalog, .err = err, .closed = spec->closed}};
     struct hm_value *root;
+    size_t operations = HM_OPERATIONS_MAX;
     bool old = false;
     int rc = 0;
 
@@ -727,7 +728,8 @@ int hm__job_read(const struct hm_catalog *catalog, const struct hm_spec *spec,
         return hm__fail_nomem(err);
     }
     hm__job_init(r.job, arena);
-    r.scope = (struct hm_scope){.symbols = hm__job_symbols, .symbol_count = HM_SYMBOL_COUNT};
+    r.scope = (struct hm_scope){
+        .symbols = hm__job_symbols, .symbol_count = HM_SYMBOL_COUNT, .left = &operations};
     rc = hm__read_tree(arena, spec, &root, &old, err);
     if (rc == 0 && spec->timed)
         rc = assume_timed(arena, root, err);
