@@ -224,6 +224,30 @@ static void broken_files_are_named(void **state)
     }
 }
 
+/* A METIS file in which nearly all vertices have no neighbour is refused. */
+static void isolated_vertices_are_few(void **state)
+{
+    enum { FREE = 1000000, EACH = 100 };
+
+    (void)state;
+    for (int extra = 0; extra < 2; extra++) {
+        const int vertices = FREE + EACH + extra;
+        char path[80], *text = calloc((size_t)vertices + 40, 1);
+        struct hm_graph *g = NULL;
+        struct hm_err err = {0};
+        assert_non_null(text);
+        int used = snprintf(text, 40, "%d 1\n2\n1\n", vertices);
+        memset(text + used, '\n', (size_t)vertices - 2);
+        write_file(path, ".graph", text, strlen(text));
+        int rc = hm_graph_load(path, HM_GRAPH_AUTO, false, &g, &err);
+        assert_int_equal(rc, extra ? HM_E_LIMIT : 0);
+        assert_string_equal(err.message, extra ? "nearly all vertices have no neighbour" : "");
+        hm_graph_free(g);
+        unlink(path);
+        free(text);
+    }
+}
+
 static void recipes_give_what_they_say(void **state)
 {
     struct hm_graph *g = make(HM_RECIPE_GRID, 12, 0, 0), *again;
@@ -479,6 +503,7 @@ int main(void)
         cmocka_unit_test(degree_files_are_read),
         cmocka_unit_test(metis_files_are_read),
         cmocka_unit_test(broken_files_are_named),
+        cmocka_unit_test(isolated_vertices_are_few),
         cmocka_unit_test(recipes_give_what_they_say),
         cmocka_unit_test(degrees_are_dealt_as_one_by_one),
         cmocka_unit_test(random_splits_have_the_right_distribution),

@@ -418,6 +418,22 @@ static int read_metis_body(struct graph_lines *in, struct hm_edge_list *list, st
     return 0;
 }
 
+/*
+ * Refuses a file in which nearly all vertices have no neighbour. Such a vertex is one byte of text
+ * (which may be compressed a thousand times), but twelve bytes of memory.
+ */
+static int check_isolated(struct graph_lines *in, const struct hm_edge_list *list,
+                          const struct metis_header *h)
+{
+    enum { ISOLATED_FREE = 1000000, ISOLATED_EACH = 100 };
+
+    if (h->vertices <= ISOLATED_FREE + ISOLATED_EACH * (uint64_t)list->count)
+        return 0;
+    in->line = 0;
+    return graph_fail(in, HM_E_LIMIT, "nearly all vertices have no neighbour",
+                      "leave out vertices without neighbours: only edges are split");
+}
+
 static int read_metis(struct graph_lines *in, bool degrees_only, struct hm_graph **ret_graph)
 {
     struct hm_edge_list list = {0};
@@ -427,6 +443,8 @@ static int read_metis(struct graph_lines *in, bool degrees_only, struct hm_graph
 
     if (rc == 0)
         rc = read_metis_body(in, &list, &n, &h);
+    if (rc == 0)
+        rc = check_isolated(in, &list, &h);
     if (rc == 0) {
         rc = hm__graph_from_edges(&list, (double)h.vertices, in->path, ret_graph, in->err);
         hm__err_at(rc ? in->err : NULL, in->path, 0);
