@@ -7,10 +7,12 @@
 
 #include <unistd.h>
 
+#include "budget.h"
 #include "csv.h"
 #include "data.h"
 #include "howmany_advise.h"
 #include "howmany_fit.h"
+#include "memory.h"
 #include "run_names.h"
 #include "run_text.h"
 #include "source.h"
@@ -637,6 +639,49 @@ static void bytes_are_read_in_order(void **state)
     hm__bytes_close(&bytes);
 }
 
+/* Appends lines of JSON: one with many columns, and lines with two columns before and after it. */
+static char *sparse_table(int before, int columns, int after)
+{
+    struct hm_text text = {0};
+
+    for (int i = 0; i < before; i++)
+        hm__text_add(&text, "{\"n\": 1, \"seconds\": 2}\n");
+    hm__text_add(&text, "{\"n\": 2, \"seconds\": 1");
+    for (int i = 0; i < columns; i++)
+        hm__text_addf(&text, ", \"c%d\": %s", i, i % 2 ? "1" : "null");
+    hm__text_add(&text, "}\n");
+    for (int i = 0; i < after; i++)
+        hm__text_add(&text, "{\"n\": 1, \"seconds\": 2}\n");
+    assert_false(text.failed);
+    return text.data;
+}
+
+/* A table of JSON lines in which nearly all cells are empty is refused before it takes memory for
+ * them, wherever the line with many columns is. */
+static void sparse_tables_are_refused(void **state)
+{
+    static const int lines[][2] = {{0, 20000}, {20000, 0}};
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct hm_budget budget = {.bytes = 256000000};
+        struct hm_runs *runs = NULL;
+        struct hm_err err = {0};
+        char *text = sparse_table(lines[i][0], 4000, lines[i][1]);
+        hm__budget_enter(&budget);
+        assert_int_equal(hm_runs_parse(text, strlen(text), "t.jsonl", &runs, &err), HM_E_LIMIT);
+        hm__budget_leave(&budget);
+        assert_non_null(strstr(err.message, "too sparse"));
+        assert_non_null(strstr(err.hint, "empty cells"));
+        hm__free(text);
+        text = sparse_table(lines[i][0], 400, lines[i][1]);
+        assert_int_equal(hm_runs_parse(text, strlen(text), "t.jsonl", &runs, NULL), 0);
+        assert_int_equal(runs->count, 20001);
+        hm_runs_free(runs);
+        hm__free(text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -646,6 +691,7 @@ int main(void)
         cmocka_unit_test(columns_of_runs_have_ranges),
         cmocka_unit_test(seconds_are_derived),
         cmocka_unit_test(tables_grow),
+        cmocka_unit_test(sparse_tables_are_refused),
         cmocka_unit_test(names_of_columns_are_resolved),
         cmocka_unit_test(columns_of_traces_have_ranges),
         cmocka_unit_test(uai_sizes_have_ranges),

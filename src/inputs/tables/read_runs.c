@@ -22,7 +22,6 @@
 #include "run_names.h"
 #include "run_seconds.h"
 #include "run_text.h"
-#include "source.h"
 #include "text.h"
 #include "unit.h"
 #include "value.h"
@@ -48,9 +47,11 @@ struct run_table {
     const char *source;
     struct run_column *columns;
     size_t column_count, column_room;
+    uint16_t *sorted; /* Indices of the columns, sorted by name; NULL if there are no columns. */
     int *lines;
     struct hm_run_samples *samples; /* Samples of each row; NULL means that no row has samples. */
     size_t count, room;
+    size_t cells; /* Number of cells that were read, including empty ones. */
     struct hm_err *err;
 };
 
@@ -63,18 +64,56 @@ static int fail_cell(struct run_table *t, const struct run_column *c, int line, 
 
 /* ---- headers -------------------------------------------------------------------------------- */
 
-static int check_unique_column(struct run_table *t, const char *written, const char *name, int line)
+/* Returns the place of the first column, in the order of names, that is not before `name`. */
+static size_t find_place(const struct run_table *t, const char *name)
 {
-    for (size_t i = 0; i < t->column_count; i++) {
-        if (strcmp(t->columns[i].name, name) != 0)
-            continue;
-        hm__fail(t->err, HM_E_CONFLICT, "column '%.60s' appears twice", written);
-        if (strcmp(written, name) != 0)
-            hm__err_hint(t->err, "it means %s, which another column has already", name);
-        hm__err_field(t->err, name);
-        hm__err_at(t->err, t->source, line);
-        return HM_E_CONFLICT;
+    size_t low = 0, high = t->column_count;
+
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (strcmp(t->columns[t->sorted[middle]].name, name) < 0)
+            low = middle + 1;
+        else
+            high = middle;
     }
+    return low;
+}
+
+/* Returns the column at a place in the order of names if it has this name; NULL if it has not. */
+static struct run_column *column_at(const struct run_table *t, size_t place, const char *name)
+{
+    struct run_column *c = place < t->column_count ? &t->columns[t->sorted[place]] : NULL;
+
+    return c && strcmp(c->name, name) == 0 ? c : NULL;
+}
+
+static int fail_repeated(struct run_table *t, const char *written, const char *name, int line)
+{
+    hm__fail(t->err, HM_E_CONFLICT, "column '%.60s' appears twice", written);
+    if (strcmp(written, name) != 0)
+        hm__err_hint(t->err, "it means %s, which another column has already", name);
+    hm__err_field(t->err, name);
+    hm__err_at(t->err, t->source, line);
+    return HM_E_CONFLICT;
+}
+
+/* Adds a column at a place in the order of names. */
+static int insert_column(struct run_table *t, const struct run_column *c, size_t place)
+{
+    if (t->column_count == HM_CSV_COLUMNS)
+        return hm__fail(t->err, HM_E_LIMIT, "more than %d columns", HM_CSV_COLUMNS);
+    if (!t->sorted)
+        t->sorted = hm__calloc(HM_CSV_COLUMNS, sizeof(*t->sorted));
+    struct run_column *columns =
+        hm__grow(t->columns, t->column_count, &t->column_room, sizeof(*columns));
+    if (columns)
+        t->columns = columns;
+    if (!columns || !t->sorted)
+        return hm__fail_nomem(t->err);
+    memmove(t->sorted + place + 1, t->sorted + place,
+            (t->column_count - place) * sizeof(*t->sorted));
+    t->sorted[place] = (uint16_t)t->column_count;
+    t->columns[t->column_count++] = *c;
     return 0;
 }
 
@@ -99,18 +138,9 @@ static int add_named_column(struct run_table *t, const char *written,
     }
     if (c.known && c.known->label)
         c.kind = KIND_LABEL;
-    int rc = check_unique_column(t, written, c.name, line);
-    if (rc)
-        return rc;
-    if (t->column_count == HM_CSV_COLUMNS)
-        return hm__fail(t->err, HM_E_LIMIT, "more than %d columns", HM_CSV_COLUMNS);
-    struct run_column *columns =
-        hm__grow(t->columns, t->column_count, &t->column_room, sizeof(*columns));
-    if (!columns)
-        return hm__fail_nomem(t->err);
-    t->columns = columns;
-    t->columns[t->column_count++] = c;
-    return 0;
+    size_t place = find_place(t, c.name);
+    return column_at(t, place, c.name) ? fail_repeated(t, written, c.name, line)
+                                       : insert_column(t, &c, place);
 }
 
 static int add_column(struct run_table *t, const char *written, int line)
@@ -122,9 +152,34 @@ static int add_column(struct run_table *t, const char *written, int line)
 
 /* ---- cells ---------------------------------------------------------------------------------- */
 
+/*
+ * Cells that a table may have in any case, and cells that it may have for each cell that was read.
+ * A table of JSON lines can have thousands of columns in one line and nothing in the others.
+ */
+enum { CELLS_FREE = 1 << 24, CELLS_EACH = 16 };
+
+/* Fails if the table has too many empty cells after `columns` arrays of `room` rows are added. */
+static int check_cells(struct run_table *t, size_t columns, size_t room)
+{
+    for (size_t i = 0; i < t->column_count; i++)
+        columns += (t->columns[i].values ? 1u : 0u) + (t->columns[i].labels ? 1u : 0u);
+    if ((double)columns * (double)room <= CELLS_FREE + CELLS_EACH * (double)t->cells)
+        return 0;
+    hm__fail(t->err, HM_E_LIMIT,
+             "the table is too sparse: %zu columns, but only %zu values in %zu rows",
+             t->column_count, t->cells, t->count);
+    hm__err_hint(t->err, "a table may have %d empty cells, and %d for each value", CELLS_FREE,
+                 CELLS_EACH);
+    hm__err_at(t->err, t->source, 0);
+    return HM_E_LIMIT;
+}
+
 static int ensure_values(struct run_table *t, struct run_column *c)
 {
     if (!c->values) {
+        int rc = check_cells(t, 1, t->room);
+        if (rc)
+            return rc;
         c->values = hm__calloc(t->room, sizeof(*c->values));
         for (size_t i = 0; c->values && i < t->room; i++)
             c->values[i] = NAN;
@@ -135,6 +190,10 @@ static int ensure_values(struct run_table *t, struct run_column *c)
 /* Converts a column of numbers to labels: the numbers read so far become strings again. */
 static int convert_to_labels(struct run_table *t, struct run_column *c)
 {
+    int rc = c->labels ? 0 : check_cells(t, 1, t->room);
+
+    if (rc)
+        return rc;
     if (!c->labels && !(c->labels = hm__calloc(t->room, sizeof(*c->labels))))
         return hm__fail_nomem(t->err);
     for (size_t i = 0; c->values && i < t->count; i++) {
@@ -298,8 +357,11 @@ static int grow_samples(struct run_table *t, size_t used, size_t room)
 static int grow_table(struct run_table *t)
 {
     size_t room = t->room ? 2 * t->room : 4;
-    int *lines = hm__realloc(t->lines, room, sizeof(*lines));
+    int rc = check_cells(t, 0, room);
 
+    if (rc)
+        return rc;
+    int *lines = hm__realloc(t->lines, room, sizeof(*lines));
     if (!lines)
         return hm__fail_nomem(t->err);
     t->lines = lines;
@@ -341,6 +403,7 @@ static int read_csv(struct run_table *t, const char *text, size_t length)
         rc = add_column(t, hm__csv_name(csv, i), hm__csv_line(csv));
     while (rc == 0 && (got = hm__csv_next(csv, &fields, t->err)) == 1) {
         int line = hm__csv_line(csv);
+        t->cells += t->column_count;
         rc = t->count == t->room ? grow_table(t) : 0;
         for (size_t i = 0; rc == 0 && i < t->column_count; i++)
             rc = put_cell(t, i, fields[i], false, line);
@@ -355,19 +418,15 @@ static int find_column(struct run_table *t, const char *key, int line, size_t *r
 {
     struct hm_run_name wanted = hm__run_name_resolve(key);
 
-    for (size_t i = 0; i < t->column_count; i++) {
-        struct run_column *c = &t->columns[i];
-        if (strcmp(c->name, wanted.name) != 0)
-            continue;
-        if (c->factor != wanted.factor) {
-            hm__fail(t->err, HM_E_UNIT, "'%.60s' has another unit than in the lines above", key);
-            return fail_cell(t, c, line, HM_E_UNIT);
-        }
-        *ret_column = i;
+    const struct run_column *c = column_at(t, find_place(t, wanted.name), wanted.name);
+
+    *ret_column = c ? (size_t)(c - t->columns) : t->column_count;
+    if (!c)
+        return add_named_column(t, key, &wanted, line);
+    if (c->factor == wanted.factor)
         return 0;
-    }
-    *ret_column = t->column_count;
-    return add_named_column(t, key, &wanted, line);
+    hm__fail(t->err, HM_E_UNIT, "'%.60s' has another unit than in the lines above", key);
+    return fail_cell(t, c, line, HM_E_UNIT);
 }
 
 static bool is_filled(const struct run_column *c, size_t row)
@@ -398,14 +457,15 @@ static int put_object(void *table, struct hm_arena *arena, const struct hm_value
 {
     struct run_table *t = table;
 
-    if (t->count == t->room && grow_table(t))
-        return HM_E_NOMEM;
+    int rc = t->count == t->room ? grow_table(t) : 0;
+    if (rc)
+        return rc;
+    t->cells += object->count;
     for (size_t i = 0; i < object->count; i++) {
         const struct hm_value *item = &object->items[i];
         bool samples = item->kind == HM_VALUE_LIST && strcmp(object->keys[i], "samples") == 0;
         size_t column = 0;
-        int rc =
-            samples ? put_samples(t, item, line) : find_column(t, object->keys[i], line, &column);
+        rc = samples ? put_samples(t, item, line) : find_column(t, object->keys[i], line, &column);
         if (rc)
             return rc;
         if (samples || item->kind == HM_VALUE_NULL)
@@ -440,6 +500,7 @@ static void release_table(struct run_table *t)
         hm__free(t->columns[i].labels);
     }
     hm__free(t->columns);
+    hm__free(t->sorted);
     hm__free(t->lines);
     hm__free(t->samples);
 }
@@ -454,6 +515,12 @@ static int give_to_arena(struct run_table *t, void *pointer)
 
 static int seal_columns(struct run_table *t, struct hm_runs *runs)
 {
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < t->column_count; i++)
+        if (!t->columns[i].values && !t->columns[i].labels)
+            rc = convert_to_labels(t, &t->columns[i]);
+    if (rc)
+        return rc;
     /* Allocate more columns than were read, to make room for derived columns. */
     runs->columns =
         hm__arena_alloc(t->arena, t->column_count + HM_RUN_ADDED, sizeof(*runs->columns));
@@ -462,9 +529,8 @@ static int seal_columns(struct run_table *t, struct hm_runs *runs)
     for (size_t i = 0; i < t->column_count; i++) {
         struct run_column *c = &t->columns[i];
         struct hm_column *to = &runs->columns[i];
-        int rc = 0;
         to->name = hm__arena_strdup(t->arena, c->name);
-        if (!to->name || (!c->values && !c->labels && convert_to_labels(t, c)))
+        if (!to->name)
             return hm__fail_nomem(t->err);
         if (c->values && (rc = give_to_arena(t, c->values)) == 0)
             to->values = c->values;
@@ -476,7 +542,7 @@ static int seal_columns(struct run_table *t, struct hm_runs *runs)
         c->labels = NULL;
         runs->column_count++;
     }
-    int rc = give_to_arena(t, t->lines);
+    rc = give_to_arena(t, t->lines);
     if (rc == 0) {
         runs->lines = t->lines;
         t->lines = NULL;
@@ -561,7 +627,7 @@ int hm_runs_load(const char *path, struct hm_runs **ret_runs, struct hm_err *err
         return bad;
     char *text;
     size_t length;
-    int rc = hm__source_read_all(path, &text, &length, err);
+    int rc = hm__table_load(path, &text, &length, err);
 
     if (rc)
         return rc;

@@ -15,7 +15,6 @@
 #include "err.h"
 #include "row_values.h"
 #include "run_text.h"
-#include "source.h"
 #include "trace_cells.h"
 #include "trace_table.h"
 
@@ -522,7 +521,7 @@ int hm_traces_load(const char *const *paths, size_t count,
     for (size_t i = 0; rc == 0 && i < count; i++) {
         char *text;
         size_t length;
-        rc = hm__source_read_all(paths[i], &text, &length, err);
+        rc = hm__table_load(paths[i], &text, &length, err);
         if (rc)
             break;
         rc = read_text(&t, text, length, paths[i]);

@@ -5,9 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 
 #include "err.h"
+#include "memory.h"
 #include "run_names.h"
+#include "source.h"
 #include "text.h"
 
 bool hm__run_bare_number(const char *text, double *ret_value)
@@ -151,6 +154,25 @@ size_t hm__run_skip_comments(const char *text, size_t length, int *ret_lines)
         ++*ret_lines;
     }
     return at;
+}
+
+int hm__table_load(const char *path, char **ret_text, size_t *ret_length, struct hm_err *err)
+{
+    enum { TABLE_MOST = 64000000, TABLE_RATIO = 20 };
+    struct stat status;
+    int rc = hm__source_read_all(path, ret_text, ret_length, err);
+
+    if (rc || *ret_length <= TABLE_MOST || stat(path, &status) != 0 || !S_ISREG(status.st_mode) ||
+        (double)*ret_length <= TABLE_RATIO * (double)status.st_size)
+        return rc;
+    hm__free(*ret_text);
+    *ret_text = NULL;
+    hm__fail(err, HM_E_LIMIT,
+             "the table decodes to more than %d MB and more than %d times its size",
+             TABLE_MOST / 1000000, TABLE_RATIO);
+    hm__err_hint(err, "decompress it first, if it is a table of so many rows");
+    hm__err_at(err, path, 0);
+    return HM_E_LIMIT;
 }
 
 bool hm__run_text_is_cut(const char *text, size_t length)

@@ -43,6 +43,12 @@ enum hm_run_word hm__run_word(const char *text);
  * number of workers n. */
 size_t hm__run_skip_comments(const char *text, size_t length, int *ret_lines);
 /*
+ * Reads a whole file of runs or traces, as hm__source_read_all does; the caller frees the text. A
+ * compressed file that decodes to more than 64 MB and more than 20 times its size is refused,
+ * because a small file could otherwise take gigabytes of memory.
+ */
+int hm__table_load(const char *path, char **ret_text, size_t *ret_length, struct hm_err *err);
+/*
  * Returns true for a CSV text that does not end with a newline, such as a file that was truncated
  * within its last value. (Truncated JSON is a syntax error.)
  */
