@@ -113,10 +113,10 @@ static int check_algorithms(const struct hm_advise_question *q, const struct hm_
 
 static bool question_has_algorithm(const struct hm_advise_question *q, const char *algorithm)
 {
+    if (hm__budget_spent(q->algorithm_count > 0 ? "algorithms" : NULL))
+        return false;
     if (q->algorithm_count == 0)
         return true;
-    if (hm__budget_spent("algorithms"))
-        return false;
     for (size_t k = 0; k < q->algorithm_count; k++)
         if (strcmp(q->algorithms[k], algorithm) == 0)
             return true;

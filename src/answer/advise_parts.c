@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "advise_parts.h"
+#include "budget.h"
 #include "err.h"
 
 enum { LEVELS = 25, LEAD_DRAWS = 16 };
@@ -51,7 +52,7 @@ static const struct hm_runner *advising_leader(const struct hm_advising *a, doub
     const struct hm_runner *best = before ? before : &a->runners[a->order[0]];
     double least = before ? AHEAD * runner_expected_to(a, before, level) : INFINITY;
 
-    for (size_t k = 0; k < a->count; k++) {
+    for (size_t k = 0; k < a->count && !hm__budget_spent("m"); k++) {
         const struct hm_runner *r = &a->runners[a->order[k]];
         double expected = runner_expected_to(a, r, level);
         if (expected < least) {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "advise_large.h"
+#include "budget.h"
 #include "err.h"
 #include "notes.h"
 #include "traces.h"
@@ -169,6 +170,9 @@ static int check_times(const struct advice_parts *p, const char *file, struct hm
 
     for (size_t k = 0; k < paces->count; k++) {
         struct hm_pace *pace = &paces->paces[k];
+        int rc = hm__budget_check("times", err);
+        if (rc)
+            return rc;
         if (pace->algorithm && !*pace->algorithm && !has_algorithm(p, ""))
             pace->algorithm = NULL;
         used += !pace->algorithm || has_algorithm(p, pace->algorithm);
