@@ -622,9 +622,11 @@ static int candidates_take_intervals(struct recommend_fits *f, struct hm_err *er
     const size_t draws = f->w->draw_count;
     int rc = 0;
 
-    for (size_t i = 0; rc == 0 && i < f->w->count; i++)
-        if (f->w->candidates[i].known && isnan(f->w->candidates[i].r.low_s))
+    for (size_t i = 0; rc == 0 && i < f->w->count; i++) {
+        rc = hm__budget_check("runs", err);
+        if (rc == 0 && f->w->candidates[i].known && isnan(f->w->candidates[i].r.low_s))
             rc = candidate_take_interval(f, i, err);
+    }
     f->w->draw_count = draws;
     return rc;
 }

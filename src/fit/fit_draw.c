@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "budget.h"
 #include "err.h"
 #include "fit.h"
 #include "overlap.h"
@@ -90,6 +91,8 @@ static void draws_reject(struct hm_fit *fit, struct hm_random *random)
     size_t kept = 0;
 
     for (size_t d = 0; d < f->draw_count; d++) {
+        if (hm__budget_spent("runs"))
+            return;
         double more = draw_residual(fit, d, true) - draw_residual(fit, d, false);
         double spread = f->draws[d].spread;
         f->luck[d] = exp(-fmax(more, 0) / (2 * spread * spread));

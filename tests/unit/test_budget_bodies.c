@@ -290,6 +290,22 @@ static void groups_of_experts(void **state)
     is_quick("plan", &body);
 }
 
+/* Many runs with a job that overlaps communication: each draw of a fit is compared with all runs.
+ */
+static void runs_of_a_job(void **state)
+{
+    struct hm_text body = {0};
+
+    (void)state;
+    hm__text_add(&body, "{\"job\": {\"network\": \"resnet-50\", \"batch\": 256, "
+                        "\"cluster\": {\"machine\": \"p4d.24xlarge\"}}, "
+                        "\"runs\": \"n,seconds");
+    for (int n = 1; n < 70000; n++)
+        hm__text_addf(&body, "\\n%d,%.3f", n, 100. / n + 1 + n % 7 * .01);
+    hm__text_add(&body, "\"}");
+    is_ended("plan", &body);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -298,7 +314,7 @@ int main(void)
         cmocka_unit_test(times_in_descending_order),  cmocka_unit_test(traces_of_one_point),
         cmocka_unit_test(traces_on_one_number),       cmocka_unit_test(traces_on_many_sizes),
         cmocka_unit_test(traces_with_staleness),      cmocka_unit_test(numbers_with_equal_hashes),
-        cmocka_unit_test(groups_of_experts),
+        cmocka_unit_test(groups_of_experts),          cmocka_unit_test(runs_of_a_job),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
