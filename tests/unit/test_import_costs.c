@@ -435,8 +435,11 @@ static void inputs_of_models_are_found_at_once(void **state)
 /* ---- archives ---------------------------------------------------------------------------------
  */
 
-/* Makes a zip archive that is only a directory of `count` empty members and one other. */
-static struct hm_text make_zip(size_t count, const char *name)
+/*
+ * Makes a zip archive that is only a directory of `count` members and one other, which all have the
+ * first `packed` bytes of the archive.
+ */
+static struct hm_text make_zip(size_t count, const char *name, size_t packed)
 {
     struct hm_text zip = {0};
 
@@ -448,7 +451,8 @@ static struct hm_text make_zip(size_t count, const char *name)
         hm__text_add_n(&zip, "PK\1\2", 4);
         add_fixed(&zip, 0, 8); /* Versions, flags, method. */
         add_fixed(&zip, 0, 8); /* Time, date, checksum. */
-        add_fixed(&zip, 0, 8); /* Sizes. */
+        add_fixed(&zip, packed, 4);
+        add_fixed(&zip, packed, 4);
         add_fixed(&zip, length, 2);
         add_fixed(&zip, 0, 8); /* Lengths of the extra field and of the comment, attributes. */
         add_fixed(&zip, 0, 8);
@@ -483,7 +487,7 @@ static void parts_are_ordered_once(void **state)
     for (int k = 0; k < 2; k++) {
         char path[] = "/tmp/howmany-costs-XXXXXX";
         struct hm_err err = {0};
-        struct hm_text zip = make_zip(PARTS, k == 0 ? "events" : "evenly");
+        struct hm_text zip = make_zip(PARTS, k == 0 ? "events" : "evenly", 0);
         FILE *file = fdopen(mkstemp(path), "w");
         size_t visits = 0;
         assert_non_null(file);
@@ -500,6 +504,25 @@ static void parts_are_ordered_once(void **state)
         fail_msg("%g s instead of %g s", costs[0], costs[1]);
 }
 
+/* Members of a zip archive that share their bytes could make a small file decode to terabytes. */
+static void overlapping_members_are_refused(void **state)
+{
+    (void)state;
+    for (size_t packed = 20; packed <= 80; packed += 60) {
+        struct hm_text zip = make_zip(99, "events", packed);
+        struct hm_archive *archive = NULL;
+        struct hm_err err = {0};
+        int rc = hm__archive_open("made", zip.data, zip.length, &archive, &err);
+        assert_int_equal(rc, packed == 20 ? 0 : HM_E_LIMIT);
+        if (packed == 20)
+            assert_int_equal(archive->count, 100);
+        else
+            assert_string_equal(err.message, "has members that overlap");
+        hm__archive_free(archive);
+        hm__text_release(&zip);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -512,6 +535,7 @@ int main(void)
         cmocka_unit_test(parts_are_ordered_once),
         cmocka_unit_test(stages_are_found_at_once),
         cmocka_unit_test(overlapping_steps_have_a_limit),
+        cmocka_unit_test(overlapping_members_are_refused),
         cmocka_unit_test(types_without_an_end_are_left_out),
     };
     return cmocka_run_group_tests_name("import_costs", tests, NULL, NULL);

@@ -189,6 +189,7 @@ static int read_directory(struct hm_archive *a, const struct directory *d, struc
     if (!read_at(a, d->at, text, (size_t)d->size))
         return hm__fail(err, HM_E_IO, "cannot be read");
     const unsigned char *p = text, *end = text + d->size;
+    uint64_t total = 0;
     int rc = 0;
     while (rc == 0 && end - p >= ENTRY_SIZE && memcmp(p, entry_magic, 4) == 0) {
         size_t name = (size_t)read_uint(p + 28, 2), extra = (size_t)read_uint(p + 30, 2);
@@ -200,6 +201,11 @@ static int read_directory(struct hm_archive *a, const struct directory *d, struc
         if (name + extra + comment > (size_t)(end - p) - ENTRY_SIZE)
             break;
         read_extra(p + ENTRY_SIZE + name, extra, read_uint(p + 24, 4), &m.packed, &m.header);
+        /* If members share their bytes, thousands of them decode the same bytes again. */
+        if (m.packed <= a->length && m.header <= a->length - m.packed)
+            total += m.packed;
+        if (total > a->length)
+            return hm__fail(err, HM_E_LIMIT, "has members that overlap");
         rc = add_member(a, room, (const char *)p + ENTRY_SIZE, name, m, err);
         p += ENTRY_SIZE + name + extra + comment;
     }
