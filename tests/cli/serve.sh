@@ -366,7 +366,7 @@ howmany serve --listen 127.0.0.1:0 --record none >"$work/url" 2>"$work/pipe" &
 pid=$!
 wait_for 30 started
 url=$(cat "$work/url")
-check "requests are answered while no program reads the log" test "$(curl -s -m 60 "$url/healthz?[1-4000]" | grep -cx ok)" = 4000
+check "requests are answered while no program reads the log" test "$(timeout 100 curl -s -m 20 "$url/healthz?[1-4000]" | grep -cx ok)" = 4000
 dropped=$(get "$url/metrics" | sed -n 's/^howmany_log_dropped_total //p')
 check "metrics: lines of the log were dropped ($dropped)" test "${dropped:-0}" -gt 0
 cat <&4 >"$work/read" &
@@ -378,7 +378,7 @@ last_logged() { jq -se '.[-1] | .path == "/healthz" and .status == 200' "$work/r
 check "later requests are logged" wait_for 20 last_logged
 kill $reading
 wait $reading 2>/dev/null
-curl -s -m 60 "$url/healthz?[1-2000]" >/dev/null
+timeout 100 curl -s -m 20 "$url/healthz?[1-2000]" >/dev/null
 stop
 check "a server whose log is not read ends after SIGTERM" test "$code" -eq 0
 exec 4>&-
