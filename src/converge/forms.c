@@ -141,7 +141,7 @@ static double point_weight(const struct form_problem *p, size_t k)
 }
 
 /* Number of points between checks of the budget. */
-enum { CHECK_EVERY = 4096 };
+enum { FORM_CHECKS = 4096 };
 
 /*
  * Computes the residual, y minus the value of the form of the loss curve, at every point. Points
@@ -154,7 +154,7 @@ static void form_residuals(const struct form_problem *p, const double *theta, do
     double curve[CURVE] = {0};
 
     for (size_t k = 0; k < d->count; k++) {
-        if (k % CHECK_EVERY == 0 && hm__budget_spent("traces"))
+        if (k % FORM_CHECKS == 0 && hm__budget_spent("traces"))
             return;
         if (k == 0 || d->m[k] != d->m[k - 1])
             p->form->at_m(theta, log(d->m[k]), curve);

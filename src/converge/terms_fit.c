@@ -18,7 +18,7 @@
 #include "err.h"
 
 /* Number of penalties that are tried, and number of points between checks of the budget. */
-enum { PENALTIES = 60, CHECK_EVERY = 256 };
+enum { PENALTIES = 60, PENALTY_CHECKS = 256 };
 
 static const double LEAST_PENALTY = 1e-4, TOLERANCE = 1e-8, DRAW_TOLERANCE = 1e-6;
 
@@ -55,7 +55,7 @@ static int terms_reduce(struct terms_work *w, struct hm_err *err)
     for (size_t f = 0; f < d->fold_count; f++)
         hm__gram_init(&w->folds[f], count);
     for (size_t p = 0; rc == 0 && p < d->count; p++) {
-        if (p % CHECK_EVERY == 0 && (rc = hm__budget_check("traces", err)))
+        if (p % PENALTY_CHECKS == 0 && (rc = hm__budget_check("traces", err)))
             break;
         for (size_t k = 0; k < count; k++)
             row[k] = x[k * d->count + p];

@@ -417,6 +417,29 @@ static void shapes_of_keras_layers(void **state)
     }
 }
 
+/* With channels_first, the first axis of an image has its channels. */
+static void channels_of_keras_images(void **state)
+{
+    static const struct {
+        const char *format;
+        double parameters;
+    } rows[] = {{"channels_first", 3 * 3 * 3 * 8 + 8}, {"channels_last", 3 * 3 * 5 * 8 + 8}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char text[900];
+        snprintf(text, sizeof(text),
+                 "{\"class_name\": \"Functional\", \"config\": {\"name\": \"m\", \"layers\": ["
+                 "{\"class_name\": \"InputLayer\", \"config\": {\"batch_input_shape\": "
+                 "[null, 3, 9, 5], \"name\": \"in\"}, \"name\": \"in\", \"inbound_nodes\": []},"
+                 "{\"class_name\": \"Conv2D\", \"config\": {\"name\": \"d\", \"filters\": 8, "
+                 "\"kernel_size\": [3, 3], \"data_format\": \"%s\", \"padding\": \"same\"}, "
+                 "\"name\": \"d\", \"inbound_nodes\": [[[\"in\", 0, 0, {}]]]}" KERAS_END,
+                 rows[i].format);
+        READS(text, {"facts.parameters", rows[i].parameters, NULL});
+    }
+}
+
 /* Python writes infinite numbers into JSON; a loss that is not finite is left out. */
 static void numbers_of_python(void **state)
 {
@@ -490,6 +513,7 @@ int main(void)
         cmocka_unit_test(elements_of_messages_have_bytes),
         cmocka_unit_test(tables_of_nccl_are_separate),
         cmocka_unit_test(shapes_of_keras_layers),
+        cmocka_unit_test(channels_of_keras_images),
         cmocka_unit_test(calls_without_a_name),
         cmocka_unit_test(numbers_of_python),
         cmocka_unit_test(expressions_have_short_names),

@@ -108,5 +108,5 @@ double hm__keras_last_dim(const struct keras_shape *s)
 
 bool hm__keras_channels_first(const struct keras_use *u)
 {
-    return hm__keras_is_setting(u, "data_format", "hm__keras_channels_first");
+    return hm__keras_is_setting(u, "data_format", "channels_first");
 }

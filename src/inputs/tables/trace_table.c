@@ -43,6 +43,7 @@ int hm__trace_table_file(struct hm_trace_table *t, const char *source, bool json
     t->files = files;
     files[t->file_count] = (struct hm_trace_file){.json = json};
     t->file = &files[t->file_count++];
+    hm__hash_begin(&t->hash_key);
     hm__arena_free(t->groups);
     t->last = NULL;
     t->group_count = 0;
@@ -67,28 +68,18 @@ void hm__trace_table_release(struct hm_trace_table *t)
 
 /* ---- groups --------------------------------------------------------------------------------- */
 
-static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t length)
+static uint64_t hash_key(const struct hm_trace_table *t, const struct hm_trace_key *key)
 {
-    const unsigned char *p = bytes;
+    enum { NUMBERS = 5 };
+    uint64_t words[NUMBERS + HM_TRACE_LABELS] = {0};
+    const double numbers[NUMBERS] = {isnan(key->m) ? -1 : key->m,
+                                     isnan(key->seed) ? -1.5 : key->seed + 0.0, key->staleness,
+                                     key->backups, isnan(key->rows) ? -1 : key->rows};
 
-    for (size_t i = 0; i < length; i++) /* FNV-1a */
-        hash = (hash ^ p[i]) * 1099511628211u;
-    return hash;
-}
-
-static uint64_t hash_key(const struct hm_trace_key *key)
-{
-    double m = isnan(key->m) ? -1 : key->m, seed = isnan(key->seed) ? -1.5 : key->seed + 0.0;
-    double rows = isnan(key->rows) ? -1 : key->rows;
-    uint64_t hash = hash_bytes(14695981039346656037u, &m, sizeof(m));
-
-    hash = hash_bytes(hash, &seed, sizeof(seed));
-    hash = hash_bytes(hash, &key->staleness, sizeof(key->staleness));
-    hash = hash_bytes(hash, &key->backups, sizeof(key->backups));
-    hash = hash_bytes(hash, &rows, sizeof(rows));
+    memcpy(words, numbers, sizeof(numbers));
     for (size_t i = 0; i < HM_TRACE_LABELS; i++)
-        hash = hash_bytes(hash, key->labels[i], strlen(key->labels[i]) + 1);
-    return hash ^ hash >> 32;
+        words[NUMBERS + i] = hm__hash_text(&t->hash_key, key->labels[i]);
+    return hm__hash_bytes(&t->hash_key, words, sizeof(words));
 }
 
 static bool same_number(double a, double b)
@@ -163,7 +154,7 @@ static int find_group(struct hm_trace_table *t, const struct hm_trace_key *key,
      * consecutive.
      */
     if (!g || !same_key(&g->key, key)) {
-        uint64_t hash = hash_key(key);
+        uint64_t hash = hash_key(t, key);
         g = t->bucket_count ? t->buckets[hash % t->bucket_count] : NULL;
         while (g && (g->hash != hash || !same_key(&g->key, key)))
             g = g->next;

@@ -5,6 +5,7 @@
 #ifndef HM_TRACE_TABLE_H
 #define HM_TRACE_TABLE_H
 
+#include "hash.h"
 #include "howmany_advise.h"
 #include "memory.h"
 #include "text.h"
@@ -98,6 +99,7 @@ struct hm_trace_table {
     struct hm_trace_file *file;      /* The file that is being read. */
     struct hm_trace_group **buckets; /* Hash table of the groups of traces; owned. */
     size_t bucket_count, group_count;
+    struct hm_hash_key hash_key;
     struct hm_trace_group *last; /* Group of the previous row; NULL if there is none. */
     struct hm_trace_raw *traces; /* Traces of all files; owned. */
     size_t count, room;
