@@ -521,7 +521,7 @@ int hm__scope_check(const struct hm_scope *scope, struct hm_err *err)
     /* These formulas are freed at once. */
     own.left = NULL;
     for (size_t i = 0; rc == 0 && i < scope->definition_count; i++) {
-        struct hm_formula *formula;
+        struct hm_formula *formula = NULL;
         rc = compile_formula(scope->definitions[i].name, &own, NULL, &formula, err);
         if (rc == 0)
             hm__formula_free(formula);

@@ -9,6 +9,9 @@
  *   number  a piece is repeated, with another number in the place of each of its numbers
  *   stretch the first character of a piece is repeated, as in a long name or many brackets
  *
+ * The first three ways are also tried with two pieces of a file that grow to half of the size each,
+ * because work can grow with the product of two lengths.
+ *
  * Each input is read by a child process, whose processor time and memory are compared with limits.
  *
  *   grow FOLDER [BYTES [PIECES [KEEP]]]
@@ -30,7 +33,9 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { LIMIT_MS = 1000, LIMIT_MB = 512, KILL_S = 20, BASE_MAX = 1 << 16, WAYS = 4 };
+enum { LIMIT_MS = 1000, LIMIT_MB = 512, KILL_S = 20, BASE_MAX = 1 << 16 };
+enum { PIECES_MAX = BASE_MAX };
+enum { REPEAT, COUNT, NUMBER, STRETCH, WAYS };
 
 static const char *const way_names[WAYS] = {"repeat", "count", "number", "stretch"};
 
@@ -84,26 +89,43 @@ static void append_counted(struct grown *out, const uint8_t *piece, size_t size,
     }
 }
 
-/* Builds an input in which the piece from `from` to `to` of a file grows in one of the ways. */
-static void grow(struct grown *out, const uint8_t *base, size_t size, size_t from, size_t to,
-                 int way)
-{
-    const size_t rest = size - to;
+/* A piece of a file: the bytes from `from` to to - 1. */
+struct piece {
+    size_t from, to;
+};
 
-    out->size = 0;
-    append(out, base, from);
-    for (unsigned long i = 1; out->size + rest + 2 * (to - from) < out->room; i++) {
+/* Appends a piece that grows in one of the ways until the input has `most` bytes. */
+static void append_grown(struct grown *out, const uint8_t *base, struct piece p, int way,
+                         size_t most)
+{
+    for (unsigned long i = 1; out->size + 2 * (p.to - p.from) < most; i++) {
         const size_t before = out->size;
-        if (way == 0)
-            append(out, base + from, to - from);
-        else if (way == 3)
-            append(out, base + from, 1);
+        if (way == REPEAT)
+            append(out, base + p.from, p.to - p.from);
+        else if (way == STRETCH)
+            append(out, base + p.from, 1);
         else
-            append_counted(out, base + from, to - from, way == 2, i);
-        if (out->size == before || out->size + rest > out->room)
+            append_counted(out, base + p.from, p.to - p.from, way == NUMBER, i);
+        if (out->size == before || out->size > most)
             break;
     }
-    append(out, base + (way == 3 ? from : to), size - (way == 3 ? from : to));
+    if (way == STRETCH)
+        append(out, base + p.from, p.to - p.from);
+}
+
+/* Builds an input in which one or two pieces of a file, in their order, grow in one of the ways. */
+static void grow(struct grown *out, const uint8_t *base, size_t size, const struct piece *pieces,
+                 size_t count, int way)
+{
+    size_t at = 0;
+
+    out->size = 0;
+    for (size_t i = 0; i < count; i++) {
+        append(out, base + at, pieces[i].from - at);
+        at = pieces[i].to;
+        append_grown(out, base, pieces[i], way, (out->room - (size - at)) * (i + 1) / count);
+    }
+    append(out, base + at, size - at);
 }
 
 /* Lets a child process read an input, and returns its status. */
@@ -170,31 +192,63 @@ static size_t piece_end(const uint8_t *base, size_t size, size_t from, bool line
     return to < size ? to + 1 : to;
 }
 
-static void try_file(const char *path, struct grown *out, size_t pieces, const char *keep,
+/* A file that is taken apart, and what is needed to try its inputs. */
+struct trial {
+    const char *path, *keep;
+    const uint8_t *base;
+    size_t size;
+    struct grown *out;
+    struct totals *totals;
+};
+
+static void try_pieces(const struct trial *t, const struct piece *pieces, size_t count, int ways)
+{
+    for (int way = 0; way < ways; way++) {
+        char what[1200];
+        snprintf(what, sizeof(what), "%s, bytes %zu to %zu%s, %s", t->path, pieces[0].from,
+                 pieces[count - 1].to, count > 1 ? " (the first and last piece)" : "",
+                 way_names[way]);
+        grow(t->out, t->base, t->size, pieces, count, way);
+        try_input(t->out, what, t->keep, t->totals);
+    }
+}
+
+/* Finds at most PIECES_MAX pieces of a file. Returns their number. */
+static size_t find_pieces(const struct trial *t, bool lines, struct piece *ret_pieces)
+{
+    size_t count = 0;
+
+    for (size_t from = 0, to; from < t->size && count < PIECES_MAX; from = to) {
+        to = piece_end(t->base, t->size, from, lines);
+        ret_pieces[count++] = (struct piece){from, to};
+    }
+    return count;
+}
+
+static void try_file(const char *path, struct grown *out, size_t most, const char *keep,
                      struct totals *totals)
 {
     static uint8_t base[BASE_MAX];
+    static struct piece pieces[PIECES_MAX];
+    struct trial t = {.path = path, .keep = keep, .base = base, .out = out, .totals = totals};
+    uint64_t random = 1;
     FILE *file = fopen(path, "rb");
 
     if (!file)
         return;
-    const size_t size = fread(base, 1, sizeof(base), file);
+    t.size = fread(base, 1, sizeof(base), file);
     fclose(file);
     for (int lines = 0; lines < 2; lines++) {
-        size_t count = 0, number = 0;
-        for (size_t from = 0; from < size; from = piece_end(base, size, from, lines))
-            count++;
-        const size_t step = count / pieces + 1;
-        for (size_t from = 0, to; from < size; from = to) {
-            to = piece_end(base, size, from, lines);
-            for (int way = 0; number % step == 0 && way < WAYS; way++) {
-                char what[1200];
-                snprintf(what, sizeof(what), "%s, bytes %zu to %zu, %s", path, from, to,
-                         way_names[way]);
-                grow(out, base, size, from, to, way);
-                try_input(out, what, keep, totals);
-            }
-            number++;
+        const size_t count = find_pieces(&t, lines, pieces), step = count / most + 1;
+        for (size_t i = 0; i < count; i += step)
+            try_pieces(&t, &pieces[i], 1, WAYS);
+        for (size_t i = 0; count > 1 && i < most; i++) {
+            struct piece two[2];
+            random = random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+            const size_t first = (size_t)(random >> 33) % (count - 1);
+            two[0] = pieces[first];
+            two[1] = pieces[first + 1 + (size_t)(random >> 20) % (count - 1 - first)];
+            try_pieces(&t, two, 2, STRETCH);
         }
     }
 }

@@ -304,8 +304,9 @@ static int start_graph(struct keras_graph *g, const struct keras_shape *in, size
         v->uses = v->uses > USES_MOST ? USES_MOST : v->uses;
         if (v->uses > 0)
             continue;
-        size_t at = find_vertex(g, v->name)->input;
-        at = at == SIZE_MAX ? inputs : at;
+        /* Layers with the same name share the place of the first one. */
+        const struct keras_vertex *named = find_vertex(g, v->name);
+        size_t at = named && named->input != SIZE_MAX ? named->input : inputs;
         inputs++;
         rc = add_layer(g->model, v->layer, at < in_count ? &in[at] : &none, 1, first, g->depth,
                        &v->out[0], err);
