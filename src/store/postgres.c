@@ -411,6 +411,9 @@ static int begin_transaction(struct postgres *c, const char *sql, struct hm_err 
         hm__text_addf(&text, "; SET LOCAL statement_timeout = %d",
                       (int)fmin(left_s * 1e3 + LATER_MS, 1e9));
     hm__text_add(&text, sql + first);
+    /* The lock of writers was granted: what follows belongs to requests with other limits, too. */
+    if (left_s > 0 && strcmp(sql, hm__postgres.begin_write) == 0)
+        hm__text_add(&text, "; SET LOCAL statement_timeout = DEFAULT");
     int rc = text.failed ? hm__fail_nomem(err) : exec_text(c, text.data, err);
     if (rc && !text.failed && !c->hung)
         end_transaction(c, "ROLLBACK", NULL);

@@ -247,8 +247,13 @@ static void watch_budget(struct sqlite *c, bool watch)
 static bool rescue_log(struct sqlite *c, bool waits)
 {
     bool rescues = true, held = false;
-    int frames = -1, copied = -1;
+    int frames = -1, copied = -1, moved = 0;
 
+    sqlite3_file_control(c->db, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
+    sqlite3_file_control(c->db, "main", HM_SUMS_LOG_HELD, &held);
+    /* The log belongs to other connections now, or they have its transactions, too. */
+    if (!held && (moved || hm__sqlite_log_is_lost(c->db)))
+        return true;
     watch_budget(c, false);
     sqlite3_busy_handler(c->db, waits ? wait_for_lock : NULL, c);
     sqlite3_file_control(c->db, "main", HM_SUMS_RESCUE, &rescues);

@@ -122,7 +122,9 @@ bool hm__log_may_be_written(struct hm_summed_file *f)
     if (!f->log_file)
         return true;
     if (f->rescues)
-        return true;
+        return hm__log_may_be_copied(f);
+    if (hm__file_is_moved(f))
+        return false; /* The log belongs to the file that has its name now. */
     sqlite3_file *log = hm__real_file(&f->log_file->base);
     return !hm__log_is_replaced(f) && log->pMethods->xFileSize(log, &size) == SQLITE_OK &&
            size >= indexed_size(f);

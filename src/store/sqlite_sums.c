@@ -497,29 +497,51 @@ int hm__sums_register(void)
 }
 
 #ifdef SQLITE_FCNTL_RESERVE_BYTES
-static int find_empty(void *ret_empty, int count, char **values, char **names)
+static int find_zero(void *ret_zero, int count, char **values, char **names)
 {
     (void)names;
     if (count == 1 && values[0])
-        *(bool *)ret_empty = strcmp(values[0], "0") == 0;
+        *(bool *)ret_zero = strcmp(values[0], "0") == 0;
     return 0;
+}
+
+/*
+ * Sets the ids of a database that has none. Several programs can create a store at the same time,
+ * and its id must not change, because it is also in the log.
+ */
+static int set_ids(sqlite3 *db)
+{
+    char sql[128];
+    bool unset = false;
+    int id = 0, code = sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
+
+    while (id == 0)
+        sqlite3_randomness(sizeof(id), &id);
+    snprintf(sql, sizeof(sql), "PRAGMA application_id=%d; PRAGMA user_version=%d", APPLICATION, id);
+    if (code == SQLITE_OK)
+        code = sqlite3_exec(db, "PRAGMA user_version", find_zero, &unset, NULL);
+    if (code == SQLITE_OK && unset)
+        code = sqlite3_exec(db, sql, NULL, NULL, NULL);
+    if (sqlite3_get_autocommit(db))
+        return code;
+    int end = sqlite3_exec(db, code ? "ROLLBACK" : "COMMIT", NULL, NULL, NULL);
+    return code ? code : end;
 }
 
 int hm__sums_begin(sqlite3 *db)
 {
-    char sql[128];
+    char sql[64];
     bool empty = false;
-    int reserved = SUM_BYTES, id = 0;
+    int reserved = SUM_BYTES;
 
-    int code = sqlite3_exec(db, "PRAGMA page_count", find_empty, &empty, NULL);
+    int code = sqlite3_exec(db, "PRAGMA page_count", find_zero, &empty, NULL);
     if (code || !empty)
         return code;
     code = sqlite3_file_control(db, "main", SQLITE_FCNTL_RESERVE_BYTES, &reserved);
-    sqlite3_randomness(sizeof(id), &id);
-    snprintf(sql, sizeof(sql),
-             "PRAGMA page_size=%d; PRAGMA application_id=%d; PRAGMA user_version=%d", SUMS_PAGE,
-             APPLICATION, id);
-    return code ? code : sqlite3_exec(db, sql, NULL, NULL, NULL);
+    snprintf(sql, sizeof(sql), "PRAGMA page_size=%d", SUMS_PAGE);
+    if (code == SQLITE_OK)
+        code = sqlite3_exec(db, sql, NULL, NULL, NULL);
+    return code ? code : set_ids(db);
 }
 
 static int is_usual_page(void *ret_usual, int count, char **values, char **names)

@@ -324,7 +324,7 @@ static void parts_are_decompressed_once(void **state)
         skip();
     assert_int_equal(import_parts(true, &budget, &err), 0);
     assert_int_equal(import_parts(false, &none, &err), HM_E_LIMIT);
-    assert_string_equal(err.message, "the archive would be decompressed more than 32 times");
+    assert_string_equal(err.message, "the archive would be decompressed more than 64 times");
 }
 
 static int count_file(void *data, const char *file, struct hm_err *err)
@@ -335,7 +335,7 @@ static int count_file(void *data, const char *file, struct hm_err *err)
     return 0;
 }
 
-/* Files of a compressed archive are imported one by one unless this decompresses 16 GiB. */
+/* Files of a compressed archive are imported one by one unless this decompresses 32 GiB. */
 static void archives_of_many_files_are_refused(void **state)
 {
     const char *zlib = getenv("HM_ZLIB");

@@ -305,17 +305,16 @@ static void test_large_counts(void **state)
     hm_runs_free(parse("n,seconds\n9007199254740991,1\n"));
 }
 
-/* The number of nodes follows from n and workers_per_node, of which the last node may have fewer.
- */
+/* Every node has at least one worker and at most workers_per_node. */
 static void test_contradicting_nodes(void **state)
 {
-    static const char *const rows[] = {"4,2,8", "17,2,8", "8,2,8", "1,2,1", "3,1,2.5"};
+    static const char *const rows[] = {"1,2,8", "17,2,8", "3,4,1", "3,2,1", "3,1,2.5"};
     static const char *const messages[] = {
-        "4 workers do not fill 2 nodes with 8 workers_per_node",
-        "17 workers do not fill 2 nodes with 8 workers_per_node",
-        "8 workers do not fill 2 nodes with 8 workers_per_node",
-        "1 workers do not fill 2 nodes with 1 workers_per_node",
-        "3 workers do not fill 1 nodes with 2.5 workers_per_node"};
+        "1 workers cannot be on 2 nodes with 8 workers_per_node",
+        "17 workers cannot be on 2 nodes with 8 workers_per_node",
+        "3 workers cannot be on 4 nodes with 1 workers_per_node",
+        "3 workers cannot be on 2 nodes with 1 workers_per_node",
+        "3 workers cannot be on 1 nodes with 2.5 workers_per_node"};
     char text[200];
 
     (void)state;
@@ -330,7 +329,7 @@ static void test_contradicting_nodes(void **state)
         assert_int_equal(err.line, 3);
     }
     hm_runs_free(parse("n,nodes,workers_per_node,seconds\n1,1,8,1\n16,2,8,1\n9,2,8,1\n"
-                       "12,,8,1\n12,4,,1\n"));
+                       "12,,8,1\n12,4,,1\n6,4,2,1\n"));
 }
 
 /* Zeros before a number stay in a column of another name, in whichever order the rows are. */

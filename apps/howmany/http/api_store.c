@@ -219,6 +219,17 @@ static void end_writing(struct api_store *s)
     pthread_cond_signal(&s->written);
 }
 
+/* Returns the limits of a wait for a lock: until `end_s` (0: no limit), or the end of the server.
+ */
+static struct hm_budget lock_budget(struct api_store *s, double end_s)
+{
+    const double least_s = 0.01;
+
+    return (struct hm_budget){.seconds = end_s > 0 ? fmax(end_s - http_now(), least_s) : 0,
+                              .cancelled = is_stopping,
+                              .data = s};
+}
+
 /*
  * Begins a transaction. While another program holds the lock of writers, this function waits at
  * most until `end_s` (0: no limit); the lock is requested once even if that time is over.
@@ -226,13 +237,24 @@ static void end_writing(struct api_store *s)
 static int begin_transaction(struct api_store *s, struct hm_store_group *t, double end_s,
                              struct hm_err *err)
 {
-    const double least_s = 0.01;
-    struct hm_budget budget = {.seconds = end_s > 0 ? fmax(end_s - http_now(), least_s) : 0,
-                               .cancelled = is_stopping,
-                               .data = s};
+    struct hm_budget budget = lock_budget(s, end_s);
 
     hm__budget_enter(&budget);
     int rc = hm__store_group_begin(t, s->own, err);
+    hm__budget_leave(&budget);
+    return rc == HM_E_BUDGET || rc == HM_E_CANCELLED ? fail_busy(err) : rc;
+}
+
+/*
+ * Opens the connection for writing. While another program holds a lock of the store, this function
+ * waits at most until `end_s` (0: no limit).
+ */
+static int open_own(struct api_store *s, double end_s, struct hm_err *err)
+{
+    struct hm_budget budget = lock_budget(s, end_s);
+
+    hm__budget_enter(&budget);
+    int rc = hm_store_open(s->where, &s->own, err);
     hm__budget_leave(&budget);
     return rc == HM_E_BUDGET || rc == HM_E_CANCELLED ? fail_busy(err) : rc;
 }
@@ -273,11 +295,11 @@ static int commit_batches(struct api_store *s, struct hm_store_batch *batches, s
 
     for (int attempt = 0; rc == HM_E_IO && !refused && attempt < 2; attempt++) {
         *err = (struct hm_err){0};
-        rc = s->own ? 0 : hm_store_open(s->where, &s->own, err);
-        if (rc == 0) {
+        rc = s->own ? 0 : open_own(s, end_s, err);
+        if (rc == 0)
             rc = add_batches(s, batches, count, end_s, err);
-            refused = rc && hm__store_refuses_writes(err);
-        }
+        refused = rc && (s->own ? hm__store_refuses_writes(err)
+                                : rc == HM_E_IO && strcmp(err->field, HM_STORE_LOCK) == 0);
         if (rc == HM_E_IO && !refused) {
             hm_store_close(s->own);
             s->own = NULL;
@@ -344,7 +366,7 @@ static void commit_queue(struct api_store *s, struct queued_batch *first, size_t
 static void check_health(struct api_store *s)
 {
     const struct timespec until = time_at(http_now() + 1);
-    struct hm_err err;
+    struct hm_err err = {0};
 
     if (pthread_cond_timedwait(&s->wake, &s->lock, &until) == 0)
         return;
@@ -352,7 +374,7 @@ static void check_health(struct api_store *s)
     if (begin_writing(s, 0, &err) == 0) {
         hm_store_close(s->own);
         s->own = NULL;
-        atomic_store(&s->healthy, hm_store_open(s->where, &s->own, NULL) == 0);
+        atomic_store(&s->healthy, open_own(s, 0, &err) == 0);
         end_writing(s);
     }
     pthread_mutex_lock(&s->lock);

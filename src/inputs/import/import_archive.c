@@ -15,7 +15,7 @@
  * The files of a compressed tar archive are imported one by one only if this decompresses at most
  * this number of bytes: each of them is found from the beginning of the archive.
  */
-static const uint64_t UNPACKED_MOST = (uint64_t)16 << 30;
+static const uint64_t UNPACKED_MOST = (uint64_t)32 << 30;
 
 /* Returns the last component of a path. */
 static const char *base_of(const char *path)
@@ -231,9 +231,11 @@ int hm__import_walk_archive(const char *path,
     }
     const bool *later = mark_later_parts(archive);
     rc = later ? 0 : hm__fail_nomem(err);
-    if (rc == 0 && archive->packed && archive->count > 0 &&
-        archive->unpacked > UNPACKED_MOST / archive->count) {
-        rc = hm__fail(err, HM_E_LIMIT, "is a compressed archive of %zu files", archive->count);
+    size_t visits = 0;
+    for (size_t i = 0; rc == 0 && i < archive->count; i++)
+        visits += !later[i];
+    if (rc == 0 && archive->packed && visits > 0 && archive->unpacked > UNPACKED_MOST / visits) {
+        rc = hm__fail(err, HM_E_LIMIT, "is a compressed archive of %zu files", visits);
         hm__err_hint(err, "each of them would be searched for from its beginning: unpack it first");
         hm__err_at(err, path, 0);
     }

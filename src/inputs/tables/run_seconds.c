@@ -311,9 +311,8 @@ static int workers_derive(struct hm_runs *runs, struct hm_err *err)
 }
 
 /*
- * Fails if n, nodes and workers_per_node of a run contradict each other: n workers fill nodes of
- * workers_per_node each, and only the last of these nodes may have fewer. A run on a part of one
- * node has a larger workers_per_node than n.
+ * Fails if n, nodes and workers_per_node of a run contradict each other: every node has at least
+ * one worker and at most workers_per_node.
  */
 static int nodes_check(const struct hm_runs *runs, struct hm_err *err)
 {
@@ -322,13 +321,12 @@ static int nodes_check(const struct hm_runs *runs, struct hm_err *err)
 
     for (size_t i = 0; n && nodes && each && i < runs->count; i++) {
         /* Comparisons with an empty cell, which is NaN, are false. */
-        if (!(n[i] > nodes[i] * each[i]) && !(n[i] <= (nodes[i] - 1) * each[i]))
+        if (!(n[i] > nodes[i] * each[i]) && !(n[i] < nodes[i]))
             continue;
         hm__fail(err, HM_E_CONFLICT,
-                 "%.15g workers do not fill %.15g nodes with %.15g workers_per_node", n[i],
+                 "%.15g workers cannot be on %.15g nodes with %.15g workers_per_node", n[i],
                  nodes[i], each[i]);
-        hm__err_hint(err, "workers_per_node counts the workers of the run in each node; only the "
-                          "last node may have fewer");
+        hm__err_hint(err, "every node has at least one worker, and at most workers_per_node");
         hm__err_field(err, "n");
         hm__err_at(err, runs->source, hm__runs_line(runs, i));
         return HM_E_CONFLICT;

@@ -158,7 +158,7 @@ size_t hm__run_skip_comments(const char *text, size_t length, int *ret_lines)
 
 int hm__table_load(const char *path, char **ret_text, size_t *ret_length, struct hm_err *err)
 {
-    enum { TABLE_MOST = 64000000, TABLE_RATIO = 20 };
+    enum { TABLE_MOST = 64000000, TABLE_RATIO = 100 };
     struct stat status;
     int rc = hm__source_read_all(path, ret_text, ret_length, err);
 

@@ -44,7 +44,7 @@ enum hm_run_word hm__run_word(const char *text);
 size_t hm__run_skip_comments(const char *text, size_t length, int *ret_lines);
 /*
  * Reads a whole file of runs or traces, as hm__source_read_all does; the caller frees the text. A
- * compressed file that decodes to more than 64 MB and more than 20 times its size is refused,
+ * compressed file that decodes to more than 64 MB and more than 100 times its size is refused,
  * because a small file could otherwise take gigabytes of memory.
  */
 int hm__table_load(const char *path, char **ret_text, size_t *ret_length, struct hm_err *err);

@@ -20,7 +20,7 @@ enum { BLOCK = 512, MEMBERS_MOST = 10000, NAME_MOST = 4096, EXTRA_MOST = 1 << 16
  * A compressed archive may be decompressed again, to open members in another order than its own,
  * for REPEATS_MOST times its size and 256 MiB.
  */
-enum { REPEATS_MOST = 32 };
+enum { REPEATS_MOST = 64 };
 static const uint64_t REPEATED_BYTES = (uint64_t)256 << 20;
 
 /*
