@@ -264,12 +264,12 @@ wait $killed 2>/dev/null
 no_switch_is_left() { ! pgrep -f "vde_switch.*/run/howmany/${lab}e/" >/dev/null && is_gone "${lab}e"; }
 check "no switch is left that was about to start when lab up was killed" wait_for 10 no_switch_is_left
 # A lab that lacks the file that lab up writes at the end, as if lab up and its guard had been killed.
-howmany lab up -n 2 --latency 1ms --way vde --name "${lab}e" >/dev/null
-rm "/run/howmany/${lab}e/lab.json"
-expect "lab run in an unfinished lab is refused" 1 "is incomplete: 'lab up' did not finish" howmany lab run --name "${lab}e" -- true
-expect "lab up beside an unfinished lab is refused" 2 "parts of an earlier lab '${lab}e' exist" howmany lab up -n 2 --name "${lab}e"
-check "lab down removes an unfinished lab" howmany lab down --name "${lab}e"
-check "nothing of the unfinished lab is left" is_gone "${lab}e"
+howmany lab up -n 2 --latency 1ms --way vde --name "${lab}h" >/dev/null
+rm "/run/howmany/${lab}h/lab.json"
+expect "lab run in an unfinished lab is refused" 1 "is incomplete: 'lab up' did not finish" howmany lab run --name "${lab}h" -- true
+expect "lab up beside an unfinished lab is refused" 2 "parts of an earlier lab '${lab}h' exist" howmany lab up -n 2 --name "${lab}h"
+check "lab down removes an unfinished lab" howmany lab down --name "${lab}h"
+check "nothing of the unfinished lab is left" is_gone "${lab}h"
 killed_half_way TERM
 check "lab down during lab up is refused" grep -q "another 'howmany lab' is changing lab '${lab}e'" "$work/down.log"
 check "lab up exits with 130 after a signal" test "$code" -eq 130
