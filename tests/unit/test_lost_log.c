@@ -187,8 +187,8 @@ static void *end_reading(void *db)
     return NULL;
 }
 
-/* A program that reads an old state keeps the log from being copied as a whole. Whoever adds runs
- * waits for it. */
+/* While a program reads an old state, the log cannot be copied as a whole, so a program that adds
+ * runs waits for it. */
 static void writers_wait_for_readers(void **state)
 {
     const char *where = fresh_where();
