@@ -8,11 +8,11 @@
  * their ids, so that no run can appear in a page that a client has already read, and two writers
  * cannot deadlock because of their keys.
  *
- * Clients must not wait forever for a server that hangs: connecting takes at most CONNECT_S
- * seconds, and a statement fails when no byte arrives for SILENT_S seconds (SILENT_SCHEMA_S while
- * the schema or all runs are changed, because building an index over millions of runs takes
- * minutes). The connection is then closed, so that the server ends its transaction and releases its
- * locks, and cannot be used again.
+ * Clients must not wait forever for a server that hangs: connecting has a limit
+ * (postgres_connect.c), and a statement fails when no byte arrives for SILENT_S seconds
+ * (SILENT_SCHEMA_S while the schema or all runs are changed, because building an index over
+ * millions of runs takes minutes). The connection is then closed, so that the server ends its
+ * transaction and releases its locks, and cannot be used again.
  *
  * The budget of a request (budget.h) limits its statements too: a transaction tells the server how
  * much time is left, so that the server ends a statement itself and the connection stays usable. If
@@ -30,13 +30,13 @@
 #include "err.h"
 #include "libpq.h"
 #include "memory.h"
+#include "postgres_connect.h"
 #include "sql.h"
 #include "text.h"
 
 /* Identifiers (OIDs) of data types, which are the same in all versions of PostgreSQL. */
 enum { TYPE_BOOL = 16, TYPE_INT8 = 20, TYPE_INT4 = 23, TYPE_TEXT = 25, TYPE_FLOAT8 = 701 };
 
-#define CONNECT_S "5"
 enum {
     SILENT_S = 10,
     SILENT_SCHEMA_S = 600,
@@ -517,17 +517,11 @@ static int keep_password(struct postgres *c, const PQconninfoOption *options, st
 
 static int connect_to(struct postgres *c, const char *where, struct hm_err *err)
 {
-    /*
-     * Later parameters override earlier ones, so settings in the address, which comes last, take
-     * precedence.
-     */
-    static const char *const keywords[] = {"connect_timeout", "tcp_user_timeout", "dbname", NULL};
-    const char *const values[] = {CONNECT_S, "10000", where, NULL};
     char text[300];
+    int rc = hm__postgres_connect(&c->pq, where, &c->link, err);
 
-    c->link = c->pq.PQconnectdbParams(keywords, values, 1);
-    if (!c->link)
-        return hm__fail_nomem(err);
+    if (rc)
+        return rc;
     c->pq.PQsetNoticeProcessor(c->link, ignore_notice, NULL);
     if (c->pq.PQstatus(c->link) != CONNECTION_OK) {
         copy_message(c, c->pq.PQerrorMessage(c->link), text, sizeof(text));

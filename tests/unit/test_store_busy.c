@@ -6,6 +6,9 @@
  */
 #include "store_testing.h"
 
+#include <arpa/inet.h>
+#include <errno.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "budget.h"
@@ -165,9 +168,86 @@ static void ended_connections_are_found(void **state)
     hm_store_close(store);
 }
 
+/* Returns a socket on the loopback interface that accepts connections and never answers. */
+static int silent_server(char *ret_where, size_t room)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    socklen_t length = sizeof(address);
+    int server = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    assert_true(server >= 0);
+    assert_return_code(bind(server, (struct sockaddr *)&address, length), errno);
+    assert_return_code(listen(server, 8), errno);
+    assert_return_code(getsockname(server, (struct sockaddr *)&address, &length), errno);
+    snprintf(ret_where, room, "postgresql://nobody@127.0.0.1:%d/none", ntohs(address.sin_port));
+    return server;
+}
+
+/*
+ * A request that connects to a server that does not answer ends when its budget is spent. If it
+ * waited long, the error says that the server is to blame.
+ */
+static void connecting_ends_with_the_budget(void **state)
+{
+    char where[100];
+    int server = silent_server(where, sizeof(where));
+    double until = hm__budget_now() + 0.6;
+    struct hm_budget brief = {.seconds = 0.1}, patient = {.seconds = 0.6},
+                     gone = {.cancelled = is_cancelled, .data = &until};
+    const struct {
+        struct hm_budget *budget;
+        int rc;
+        enum hm_budget_cause cause;
+    } cases[] = {{&gone, HM_E_CANCELLED, HM_BUDGET_CANCELLED},
+                 {&brief, HM_E_BUDGET, HM_BUDGET_TIME},
+                 {&patient, HM_E_IO, HM_BUDGET_TIME}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct hm_store *store = NULL;
+        struct hm_err problem = {0};
+        double start_s = hm__budget_now();
+
+        hm__budget_enter(cases[i].budget);
+        int rc = hm_store_open(where, &store, &problem);
+        hm__budget_leave(cases[i].budget);
+        assert_null(store);
+        assert_int_equal(rc, cases[i].rc);
+        assert_int_equal(cases[i].budget->cause, cases[i].cause);
+        if (rc == HM_E_IO)
+            assert_non_null(strstr(problem.message, "cannot reach PostgreSQL: no answer in "));
+        /* libpq alone would wait for 5 s; a busy machine needs a part of it. */
+        assert_true(hm__budget_now() - start_s < 4);
+    }
+    close(server);
+}
+
+/*
+ * The time limit of a request is not the limit of statements of other requests that share its
+ * transaction, once the lock of writers is granted.
+ */
+static void a_shared_transaction_has_no_limit_of_one_request(void **state)
+{
+    char where[1024];
+    struct other other;
+    struct hm_budget budget = {.seconds = 0.3};
+
+    (void)state;
+    snprintf(where, sizeof(where), "%s", fresh_where());
+    other_open(&other, where);
+    hm__budget_enter(&budget);
+    other_run(&other, store_sql()->begin_write);
+    hm__budget_leave(&budget);
+    other_run(&other, "SELECT pg_sleep(0.6)");
+    other_run(&other, "COMMIT");
+    other_close(&other);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(connecting_ends_with_the_budget),
+        cmocka_unit_test(a_shared_transaction_has_no_limit_of_one_request),
         cmocka_unit_test(waiting_ends_with_the_budget),
         cmocka_unit_test(abandoned_writers_release_their_lock),
         cmocka_unit_test(a_transaction_that_cannot_begin_ends),
