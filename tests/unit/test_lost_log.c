@@ -1,7 +1,8 @@
 /*
  * Tests a store whose write-ahead log is removed while programs use it: nothing is acknowledged
  * that would be lost, runs that were acknowledged before are copied into the file, and what another
- * program wrote in the meantime is not overwritten.
+ * program wrote in the meantime is not overwritten. A log has the id of its store, which is set
+ * once.
  */
 #include "store_testing.h"
 
@@ -332,9 +333,59 @@ static void another_program_may_copy_the_log(void **state)
     has_runs(where, 1, 4);
 }
 
+/* Waits until the other programs are ready, opens the store, and reports its id. */
+static void report_id(const char *where, int ready, int report)
+{
+    sqlite3 *db = NULL;
+    sqlite3_stmt *statement = NULL;
+    char byte;
+
+    if (read(ready, &byte, 1) != 0 || hm_store_open(where, &(struct hm_store *){NULL}, NULL) ||
+        sqlite3_open(where, &db) || sqlite3_busy_timeout(db, 30000) ||
+        sqlite3_prepare_v2(db, "PRAGMA user_version", -1, &statement, NULL) ||
+        sqlite3_step(statement) != SQLITE_ROW)
+        _exit(1);
+    int id = sqlite3_column_int(statement, 0);
+    _exit(write(report, &id, sizeof(id)) != sizeof(id));
+}
+
+/* Programs that create a store at the same time give it one id. */
+static void one_id_of_several_creators(void **state)
+{
+    enum { CREATORS = 6, ROUNDS = 12 };
+    int ready[2], report[2], ids[CREATORS], status;
+
+    (void)state;
+    assert_int_equal(pipe(report), 0);
+    for (int round = 0; round < ROUNDS; round++) {
+        const char *where = fresh_where();
+        assert_int_equal(pipe(ready), 0);
+        for (int i = 0; i < CREATORS; i++) {
+            pid_t child = fork();
+            assert_true(child >= 0);
+            if (child == 0) {
+                close(ready[1]);
+                report_id(where, ready[0], report[1]);
+            }
+        }
+        close(ready[0]);
+        close(ready[1]);
+        for (int i = 0; i < CREATORS; i++) {
+            assert_true(wait(&status) > 0);
+            assert_int_equal(status, 0);
+            assert_int_equal(read(report[0], &ids[i], sizeof(ids[i])), sizeof(ids[i]));
+            assert_int_not_equal(ids[i], 0);
+            assert_int_equal(ids[i], ids[0]);
+        }
+    }
+    close(report[0]);
+    close(report[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_id_of_several_creators),
         cmocka_unit_test(the_log_of_another_file_is_refused),
         cmocka_unit_test(another_program_may_copy_the_log),
         cmocka_unit_test(writers_wait_for_readers),
