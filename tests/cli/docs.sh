@@ -114,6 +114,17 @@ for file in README.md CONTRIBUTING.md ARCHITECTURE.md docs/*.md docs/*/*.md; do
 done
 [ -z "$record" ] || exit 0
 
+# ---- Python in the documents ----------------------------------------------------------------------
+
+documents() { PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=python HOWMANY_LIBRARY=$HM_BUILD/libhowmany.so python3 python/tests/documents.py --without pandas "$1"; }
+for file in python/README.md docs/reference/python.md examples/plan.ipynb; do
+  if [ -e "$HM_BUILD/libhowmany.so" ] && python3 -c 'import sys; sys.exit(sys.version_info < (3, 9))' 2>/dev/null; then
+    check "$file shows what its Python prints" documents "$file"
+  else
+    skip "$file shows what its Python prints" "no python3, or no shared library"
+  fi
+done
+
 # ---- the documents as a whole ---------------------------------------------------------------------
 
 links() { # every link to a file of the repository leads to a file
