@@ -40,7 +40,6 @@ enum { TYPE_BOOL = 16, TYPE_INT8 = 20, TYPE_INT4 = 23, TYPE_TEXT = 25, TYPE_FLOA
 enum {
     SILENT_S = 10,
     SILENT_SCHEMA_S = 600,
-    SLICE_MS = 50, /* Longest time between two checks of the budget, in milliseconds. */
     /* The server ends a statement this many milliseconds after the budget, so that the client,
      * whose clock advances every few milliseconds, has found it spent before. */
     LATER_MS = 20
@@ -271,7 +270,7 @@ static int wait_result(struct postgres *c, int silent_s, struct hm_err *err)
            (unsent > 0 || c->pq.PQisBusy(c->link))) {
         struct pollfd socket = {.fd = c->pq.PQsocket(c->link),
                                 .events = (short)(unsent > 0 ? POLLIN | POLLOUT : POLLIN)};
-        int ready = poll(&socket, 1, SLICE_MS);
+        int ready = poll(&socket, 1, POSTGRES_SLICE_MS);
         if (ready > 0)
             silent_since = hm__budget_now();
         if (ready > 0 && !c->pq.PQconsumeInput(c->link))

@@ -20,7 +20,6 @@
 #include "err.h"
 
 #define CONNECT_S "5"
-enum { SLICE_MS = 20 /* Longest time between two checks of the budget, in milliseconds. */ };
 /*
  * If a server has not answered after this many seconds when the budget is spent, the server is to
  * blame; otherwise the request, which spent its time on other work.
@@ -33,7 +32,7 @@ struct attempt {
     pthread_cond_t changed;
     PGconn *link;
     bool done;      /* True when libpq has returned. */
-    bool abandoned; /* True if nobody waits for the thread, which then frees the attempt. */
+    bool abandoned; /* True if the request has given up; the thread then frees the attempt. */
     char where[];
 };
 
@@ -119,7 +118,7 @@ static bool attempt_wait(struct attempt *a)
         struct timespec until;
 
         clock_gettime(CLOCK_MONOTONIC, &until);
-        until.tv_nsec += SLICE_MS * 1000000L;
+        until.tv_nsec += POSTGRES_SLICE_MS * 1000000L;
         until.tv_sec += until.tv_nsec / 1000000000;
         until.tv_nsec %= 1000000000;
         if (pthread_cond_timedwait(&a->changed, &a->lock, &until) == ETIMEDOUT && !a->done)

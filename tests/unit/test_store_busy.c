@@ -179,7 +179,7 @@ static int silent_server(char *ret_where, size_t room)
     assert_return_code(bind(server, (struct sockaddr *)&address, length), errno);
     assert_return_code(listen(server, 8), errno);
     assert_return_code(getsockname(server, (struct sockaddr *)&address, &length), errno);
-    snprintf(ret_where, room, "postgresql://nobody@127.0.0.1:%d/none", ntohs(address.sin_port));
+    snprintf(ret_where, room, "postgresql://user@127.0.0.1:%d/none", ntohs(address.sin_port));
     return server;
 }
 
