@@ -7,6 +7,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -241,6 +242,19 @@ int hm__store_check_more_text(const char *key, const struct hm_known_column *kno
 }
 
 /*
+ * Returns whether PostgreSQL refuses a number because of its many digits or its large exponent, as
+ * in 0e-20000, although its value is exact.
+ */
+static bool is_written_too_long(const char *text)
+{
+    enum { MOST_DIGITS = 400 };
+    size_t exponent = strcspn(text, "eE");
+
+    return strlen(text) > MOST_DIGITS ||
+           (text[exponent] && labs(strtol(text + exponent + 1, NULL, 10)) > MOST_DIGITS);
+}
+
+/*
  * Fails unless a value in the JSON object `more` of a run has the type and the range that the
  * column of this name requires. `known` is NULL if the key is not the name of a known column.
  */
@@ -255,7 +269,8 @@ static int check_more_value(const char *key, const struct hm_known_column *known
         return hm__store_check_more_text(key, known, item->text, err);
     if (!hm__run_bare_number(item->text, &number) || (known && known->label))
         return fail_more_kind(key, known, item->text, err);
-    if (isfinite(number) && !hm__run_is_exact(item->text, number)) {
+    if (isfinite(number) &&
+        (!hm__run_is_exact(item->text, number) || is_written_too_long(item->text))) {
         hm__fail(err, HM_E_RANGE, "'%.60s' cannot be stored as a number without loss", item->text);
         hm__err_hint(err, "write it as a text, in quotes");
         return fail_more(key, HM_E_RANGE, err);

@@ -16,8 +16,10 @@
  *
  * The budget of a request (budget.h) limits its statements too: a transaction tells the server how
  * much time is left, so that the server ends a statement itself and the connection stays usable. If
- * the server does not do so within GRACE_S, the connection is closed. Statements that end a
- * transaction do not depend on the budget.
+ * the server does not do so within GRACE_S, the connection is closed. A transaction that writes has
+ * the lock of writers and the runs of several requests, whose limits differ: each of its statements
+ * may take as long as the request that began it had left, but at least WRITE_S. Statements that end
+ * a transaction do not depend on the budget itself.
  */
 #include <endian.h>
 #include <math.h>
@@ -44,15 +46,19 @@ enum {
      * whose clock advances every few milliseconds, has found it spent before. */
     LATER_MS = 20
 };
+/* Least time in seconds for a statement of a transaction that writes. */
+static const double WRITE_S = 0.25;
 /* Time in seconds that the server has to end a statement after the budget is spent. */
 static const double GRACE_S = 0.1;
 
 struct postgres {
     struct hm_libpq pq;
     PGconn *link;
-    bool hung;      /* True if the server did not reply in time; the connection is then closed. */
-    bool ending;    /* True while a statement ends a transaction: the budget does not limit it. */
-    double spent_s; /* Time at which the budget was first found to be spent; 0 if it was not. */
+    bool hung;       /* True if the server did not reply in time; the connection is then closed. */
+    bool ending;     /* True while a statement ends a transaction: the budget does not limit it. */
+    bool limited;    /* True in a transaction whose statements the server ends after a time. */
+    double silent_s; /* Time that a statement may take without a byte from the server. */
+    double spent_s;  /* Time at which the budget was first found to be spent; 0 if it was not. */
     /*
      * Password in the address of the store, which must not appear in messages, owned; NULL if there
      * is none.
@@ -236,10 +242,11 @@ static void give_up(struct postgres *c)
     c->link = NULL;
 }
 
-/* Closes the connection if the budget has been spent for longer than the server may need. */
+/* Closes the connection if the budget has been spent for longer than the server may need, except in
+ * a transaction that writes, which has limits of its own. */
 static bool is_too_late(struct postgres *c)
 {
-    if (c->ending || !hm__budget_spent("runs"))
+    if (c->ending || c->limited || !hm__budget_spent("runs"))
         return false;
     if (c->spent_s == 0)
         c->spent_s = hm__budget_now();
@@ -261,7 +268,7 @@ static int fail_late(struct hm_err *err)
 }
 
 /* Waits until the next result can be fetched without blocking. */
-static int wait_result(struct postgres *c, int silent_s, struct hm_err *err)
+static int wait_result(struct postgres *c, double silent_s, struct hm_err *err)
 {
     int unsent = c->pq.PQflush(c->link);
     double silent_since = hm__budget_now();
@@ -283,7 +290,7 @@ static int wait_result(struct postgres *c, int silent_s, struct hm_err *err)
     }
     if (!c->hung)
         return 0;
-    hm__fail(err, HM_E_IO, "PostgreSQL has not answered for %d s", silent_s);
+    hm__fail(err, HM_E_IO, "PostgreSQL has not answered for %.3g s", silent_s);
     hm__err_hint(err, "it is unknown whether the last change was stored; open the store again");
     return HM_E_IO;
 }
@@ -292,7 +299,7 @@ static int wait_result(struct postgres *c, int silent_s, struct hm_err *err)
  * Fetches the next result; returns NULL after the last one. If the server does not reply in time,
  * returns NULL and sets *ret_rc.
  */
-static PGresult *next_result(struct postgres *c, int silent_s, int *ret_rc, struct hm_err *err)
+static PGresult *next_result(struct postgres *c, double silent_s, int *ret_rc, struct hm_err *err)
 {
     int rc = wait_result(c, silent_s, err);
 
@@ -311,7 +318,7 @@ static int fetch_rows(struct postgres *c, hm_sql_row *row, void *context, int64_
     PGresult *result;
     int rc = 0;
 
-    while ((result = next_result(c, SILENT_S, &rc, err))) {
+    while ((result = next_result(c, c->silent_s, &rc, err))) {
         switch (c->pq.PQresultStatus(result)) {
         case PGRES_SINGLE_TUPLE:
             rc = rc ? rc : deliver_row(c, result, row, context, err);
@@ -356,19 +363,20 @@ static int postgres_query(void *connection, const char *sql, const struct hm_sql
 }
 
 /* Returns how long the server may be silent while it runs statements that return no rows. */
-static int silent_limit(const char *sql)
+static double silent_limit(const struct postgres *c, const char *sql)
 {
     static const char *const slow[] = {"CREATE ", "ALTER ", "DROP ", "UPDATE runs SET waiting"};
 
     for (size_t i = 0; i < sizeof(slow) / sizeof(slow[0]); i++)
         if (strstr(sql, slow[i]))
             return SILENT_SCHEMA_S;
-    return SILENT_S;
+    return c->silent_s;
 }
 
 static int exec_text(struct postgres *c, const char *sql, struct hm_err *err)
 {
-    int silent_s = silent_limit(sql), rc = 0;
+    double silent_s = silent_limit(c, sql);
+    int rc = 0;
     PGresult *result;
 
     c->spent_s = 0;
@@ -385,11 +393,20 @@ static int exec_text(struct postgres *c, const char *sql, struct hm_err *err)
     return rc;
 }
 
+/*
+ * A server that waits for a standby must not end this wait after a time, because it would then
+ * report the transaction as committed.
+ */
 static int end_transaction(struct postgres *c, const char *sql, struct hm_err *err)
 {
     c->ending = true;
-    int rc = exec_text(c, sql, err);
-    c->ending = false;
+    int rc = exec_text(c,
+                       c->limited && strcmp(sql, "COMMIT") == 0
+                           ? "SET LOCAL statement_timeout = DEFAULT; COMMIT"
+                           : sql,
+                       err);
+    c->ending = c->limited = false;
+    c->silent_s = SILENT_S;
     return rc;
 }
 
@@ -402,6 +419,7 @@ static int begin_transaction(struct postgres *c, const char *sql, struct hm_err 
 {
     const struct hm_budget *budget = hm__budget_current();
     double left_s = budget && budget->seconds > 0 ? budget->end_s - hm__budget_now() : 0;
+    double write_s = fmax(left_s, WRITE_S);
     size_t first = strcspn(sql, ";");
     struct hm_text text = {0};
 
@@ -410,12 +428,16 @@ static int begin_transaction(struct postgres *c, const char *sql, struct hm_err 
         hm__text_addf(&text, "; SET LOCAL statement_timeout = %d",
                       (int)fmin(left_s * 1e3 + LATER_MS, 1e9));
     hm__text_add(&text, sql + first);
-    /* The lock of writers was granted: what follows belongs to requests with other limits, too. */
-    if (left_s > 0 && strcmp(sql, hm__postgres.begin_write) == 0)
-        hm__text_add(&text, "; SET LOCAL statement_timeout = DEFAULT");
+    bool writes = left_s > 0 && strcmp(sql, hm__postgres.begin_write) == 0;
+    if (writes)
+        hm__text_addf(&text, "; SET LOCAL statement_timeout = %d", (int)fmin(write_s * 1e3, 1e9));
     int rc = text.failed ? hm__fail_nomem(err) : exec_text(c, text.data, err);
     if (rc && !text.failed && !c->hung)
         end_transaction(c, "ROLLBACK", NULL);
+    if (rc == 0 && writes) {
+        c->limited = true;
+        c->silent_s = write_s + GRACE_S;
+    }
     hm__text_release(&text);
     return rc;
 }
@@ -571,6 +593,7 @@ static int open_link(const char *where, void **ret_connection, char **ret_label,
 
     if (!c)
         return hm__fail_nomem(err);
+    c->silent_s = SILENT_S;
     int rc = hm__libpq_load(&c->pq, err);
     if (rc == 0)
         rc = read_address(c, where, &label, err);
@@ -593,6 +616,7 @@ const struct hm_sql hm__postgres = {
     .usable = is_usable,
     .exec = postgres_exec,
     .query = postgres_query,
+    .remote = true,
     /* The advisory lock has two keys: "hown" in ASCII, and a hash of the schema's name. */
     .insert = "INSERT",
     .begin_write = "BEGIN; SELECT pg_advisory_xact_lock(1752135534,"
@@ -613,5 +637,7 @@ const struct hm_sql hm__postgres = {
     .more_number = "CASE jsonb_typeof(more::jsonb -> {key}) WHEN 'number' THEN "
                    "(more::jsonb ->> {key})::float8 {op} {number} WHEN 'string' THEN "
                    "(more::jsonb ->> {key}) COLLATE \"C\" {op} {text} ELSE false END",
-    .more_text = "(more::jsonb ->> {key}) COLLATE \"C\" {op} {text}",
+    .more_text = "CASE jsonb_typeof(more::jsonb -> {key}) WHEN 'string' THEN "
+                 "(more::jsonb ->> {key}) COLLATE \"C\" {op} {text} WHEN 'number' THEN "
+                 "1 {op} 2 AND 2 {op} 1 ELSE false END",
 };

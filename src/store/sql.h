@@ -95,6 +95,9 @@ struct hm_sql {
      * has checksums and all are right. NULL if the database has no checksums of its own.
      */
     int (*scan)(void *connection, bool *ret_sound, struct hm_err *err);
+    /* True if a server keeps the data, so that other programs may read while this one writes, and
+     * may have locks for any time. */
+    bool remote;
     /*
      * First words of a statement that inserts several rows. An error in such a statement may end
      * the transaction, so that the database need not be able to undo the statement alone.

@@ -17,6 +17,7 @@
 #include "memory.h"
 #include "sql.h"
 #include "sqlite_errors.h"
+#include "sqlite_place.h"
 #include "sqlite_sums.h"
 #include "text.h"
 
@@ -64,12 +65,15 @@ struct sqlite {
     unsigned long clock;
     bool failed_before;  /* True if the file could not be opened. */
     bool read_only;      /* True if there is no permission to write the file or its folder. */
+    struct stat seen;    /* The file when it was opened without locks; st_ino is 0 otherwise. */
     struct sqlite *next; /* Next connection in the list `held`. */
     double wait_s;       /* Time at which the current wait for a lock began, in seconds. */
 };
 
 static int sqlite_fail(const struct sqlite *c, int code, struct hm_err *err)
 {
+    if (hm__sqlite_is_outdated(c->db, &c->seen))
+        return hm__sqlite_fail_outdated(err);
     return hm__sqlite_fail(c->db, c->where, c->read_only, code, err);
 }
 
@@ -274,6 +278,8 @@ static int check_place(struct sqlite *c, bool waits, struct hm_err *err)
 {
     int moved = 0;
 
+    if (hm__sqlite_is_outdated(c->db, &c->seen))
+        return hm__sqlite_fail_outdated(err);
     sqlite3_file_control(c->db, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
     if (!moved && !hm__sqlite_log_is_lost(c->db))
         return 0;
@@ -344,8 +350,12 @@ static int sqlite_exec(void *connection, const char *sql, struct hm_err *err)
         rescue_log(c, waits); /* The log of the index was lost; it can begin again afterwards. */
     if (code)
         return sqlite_fail(c, code, err);
-    /* The file may have been replaced while the transaction waited for its lock. */
-    rc = begins ? check_place(c, false, err) : 0;
+    /*
+     * The file may have been replaced while the transaction waited for its lock; without locks, it
+     * may have been written while it was read.
+     */
+    bool unlocked = c->seen.st_ino != 0 && strcmp(sql, "COMMIT") == 0;
+    rc = begins || unlocked ? check_place(c, false, err) : 0;
     if (rc)
         roll_back(c);
     return rc;
@@ -379,17 +389,6 @@ static bool is_held(struct sqlite *c)
     if (c->db && !c->failed_before)
         sqlite3_file_control(c->db, "main", HM_SUMS_LOG_HELD, &holds);
     return holds && !rescue_log(c, false);
-}
-
-/* Returns whether the full name that SQLite has made of a name is that of `where`. */
-static bool is_same_name(const char *full, const char *where)
-{
-    sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);
-    char name[4096] = "";
-
-    if (vfs->mxPathname < (int)sizeof(name))
-        vfs->xFullPathname(vfs, where, (int)sizeof(name), name);
-    return strcmp(full, name) == 0;
 }
 
 static void free_connection(struct sqlite *c)
@@ -435,7 +434,7 @@ static int release_held(const char *where, struct hm_err *err)
         struct sqlite *c = *at;
         const char *name = sqlite3_db_filename(c->db, "main");
         if (is_held(c)) {
-            rc = rc || !name || !is_same_name(name, where)
+            rc = rc || !name || !hm__sqlite_is_same_name(name, where)
                      ? rc
                      : hm__sqlite_fail_lost("write-ahead log", err);
             at = &c->next;
@@ -517,16 +516,18 @@ static int open_immutable(struct sqlite *c, const char *where, const char *param
  */
 static int open_read_only(struct sqlite *c, const char *where, struct hm_err *err)
 {
-    struct hm_text name = {0};
-    struct stat log;
+    /* The log and the journal are next to the file itself, which `where` may only link to. */
+    const char *file = c->db ? sqlite3_db_filename(c->db, "main") : NULL;
 
-    hm__text_addf(&name, "%s-wal", where);
-    bool logged = !name.failed && stat(name.data, &log) == 0 && log.st_size > 0;
-    hm__text_release(&name);
-    if (logged)
+    if (!file || !*file)
+        return hm__fail(err, HM_E_IO, "cannot use the store: its file cannot be found");
+    if (hm__sqlite_has_bytes(sqlite3_filename_wal(file)) ||
+        hm__sqlite_has_bytes(sqlite3_filename_journal(file)))
         return hm__fail(err, HM_E_IO,
                         "cannot use the store: no permission to write, and its log must be written "
                         "back first");
+    if (stat(where, &c->seen) != 0)
+        c->seen.st_ino = 0;
     return open_immutable(c, where, "", err);
 }
 
@@ -577,6 +578,8 @@ static int open_database(struct sqlite *c, const char *where, struct hm_err *err
 {
     int rc = release_held(where, err);
 
+    if (rc == 0)
+        rc = hm__sqlite_check_orphan(where, err);
     if (rc)
         return rc;
     int code = sqlite3_open_v2(where, &c->db, OPEN_FLAGS, HM_SUMS_VFS);
@@ -639,6 +642,13 @@ static int open_damaged_file(const char *where, bool before, void **ret_connecti
                         err);
 }
 
+static bool is_current(void *connection)
+{
+    const struct sqlite *c = connection;
+
+    return !hm__sqlite_is_outdated(c->db, &c->seen);
+}
+
 static bool has_sums(void *connection)
 {
     const struct sqlite *c = connection;
@@ -691,6 +701,7 @@ const struct hm_sql hm__sqlite = {
     .exists = file_exists,
     .open_damaged = open_damaged_file,
     .close = close_file,
+    .usable = is_current,
     .exec = sqlite_exec,
     .query = sqlite_query,
     .last_insert = sqlite_last_insert,
@@ -723,6 +734,6 @@ const struct hm_sql hm__sqlite = {
     .more_number = "EXISTS (SELECT 1 FROM json_each(runs.more) AS j WHERE j.key = {key} AND CASE "
                    "WHEN j.type IN ('integer', 'real') THEN j.value {op} {number} "
                    "ELSE CAST(j.value AS TEXT) {op} {text} END)",
-    .more_text = "EXISTS (SELECT 1 FROM json_each(runs.more) AS j WHERE j.key = {key} AND "
-                 "CAST(j.value AS TEXT) {op} {text})",
+    .more_text = "EXISTS (SELECT 1 FROM json_each(runs.more) AS j WHERE j.key = {key} AND CASE "
+                 "j.type WHEN 'text' THEN j.value {op} {text} ELSE 1 {op} 2 AND 2 {op} 1 END)",
 };

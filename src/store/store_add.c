@@ -9,10 +9,12 @@
 #include "checks.h"
 #include "err.h"
 #include "memory.h"
+#include "run_text.h"
 #include "store.h"
 #include "store_cells.h"
 #include "stored.h"
 #include "text.h"
+#include "value.h"
 
 enum {
     CELLS = HM_RUN_CELLS,
@@ -125,10 +127,48 @@ static bool value_is_same(const struct hm_sql_value *a, const struct hm_sql_valu
     return x == y;
 }
 
+/* Returns whether two scalars of the field `more` have the same value; a table whose column has
+ * texts, too, stores a number as a text. */
+static bool scalar_is_same(const struct hm_value *a, const struct hm_value *b)
+{
+    double x, y;
+
+    return strcmp(a->text, b->text) == 0 ||
+           (hm__run_bare_number(a->text, &x) && hm__run_bare_number(b->text, &y) && x == y);
+}
+
+/* Returns whether two JSON objects of the field `more` have the same members in any order. */
+static bool more_is_same(const char *a, const char *b)
+{
+    struct hm_arena *arena = hm__arena_new();
+    struct hm_value *x = NULL, *y = NULL;
+    bool same = arena && hm__json_parse(arena, a, strlen(a), NULL, &x, NULL) == 0 &&
+                hm__json_parse(arena, b, strlen(b), NULL, &y, NULL) == 0 &&
+                x->kind == HM_VALUE_MAP && y->kind == HM_VALUE_MAP && x->count == y->count;
+
+    for (size_t i = 0; same && i < x->count; i++) {
+        const struct hm_value *other = hm__value_get(y, x->keys[i]);
+        same = other && other->kind == HM_VALUE_SCALAR && x->items[i].kind == HM_VALUE_SCALAR &&
+               scalar_is_same(&x->items[i], other);
+    }
+    hm__arena_free(arena);
+    return same;
+}
+
+/* Compares a stored value with that of a run to add. */
+static bool cell_is_same(size_t column, const struct hm_sql_value *stored,
+                         const struct hm_sql_value *added)
+{
+    return value_is_same(stored, added) ||
+           (column < HM_STORE_COLUMNS &&
+            hm__store_columns[column].offset == offsetof(struct hm_stored, more) && !stored->null &&
+            !added->null && more_is_same(stored->text, added->text));
+}
+
 /*
  * Compares the columns of a stored run with the columns of the run to add; `cells` are the id, all
- * other columns, and sample_count. The time at which the run was executed is not compared, because
- * by default it is the time at which the run is added.
+ * other columns, and sample_count. The time at which the run was executed is compared only if it
+ * was given, because by default it is the time at which the run is added.
  */
 static int compare_columns(void *context, const struct hm_sql_value *cells, size_t count,
                            struct hm_err *err)
@@ -138,9 +178,9 @@ static int compare_columns(void *context, const struct hm_sql_value *cells, size
     (void)err;
     k->id = cells[0].integer;
     for (size_t i = 1; i < count; i++)
-        if (i == HM_STORE_COLUMNS ||
+        if (i == HM_STORE_COLUMNS || k->run->made_at ||
             hm__store_columns[i].offset != offsetof(struct hm_stored, made_at))
-            k->differs = k->differs || !value_is_same(&cells[i], &k->cells[i - 1]);
+            k->differs = k->differs || !cell_is_same(i, &cells[i], &k->cells[i - 1]);
     return 0;
 }
 

@@ -74,7 +74,12 @@ static int place_if_many(struct hm_store *store)
         return rc;
     if (waiting > PLACED_AT_ONCE)
         return place_some(store);
-    return hm__store_place_all(store, hm__store_is_rebuild_faster(waiting, last), NULL);
+    /*
+     * A database server drops an index only when no other program reads the table, and all later
+     * readers wait for that. Only a program that has the file to itself rebuilds the indexes.
+     */
+    return hm__store_place_all(
+        store, !store->sql->remote && hm__store_is_rebuild_faster(waiting, last), NULL);
 }
 
 void hm__store_place(struct hm_store *store, size_t added)

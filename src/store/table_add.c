@@ -1,7 +1,6 @@
-/* Adds tables of runs and traces to a store, a few thousand rows in each transaction. */
+/* Adds tables of runs to a store, a few thousand rows in each batch. */
 #include "table_add.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,213 +11,10 @@
 #include "json.h"
 #include "memory.h"
 #include "run_text.h"
-#include "shortest.h"
 #include "store_load.h"
 #include "stored.h"
-
-enum {
-    BATCH_RUNS = 16384,
-    KEY_BYTES = 201,
-    KEY_GIVEN = 180,
-    HASHED_NUMBER = 40, /* Size of the text of a number that is hashed. */
-    FEW_RUNS = 16,      /* Number of ids in the small array of send_batch. */
-};
-
-/* ---- sinks and results -------------------------------------------------------------------------
- */
-
-static int store_sink_add(void *store, struct hm_store_batch *batch, struct hm_err *err)
-{
-    return hm_store_add_batches(store, batch, 1, err);
-}
-
-struct hm_run_sink hm__store_sink(struct hm_store *store)
-{
-    return (struct hm_run_sink){store, store_sink_add, store};
-}
-
-void hm__added_release(struct hm_added *added)
-{
-    hm__free(added->ids);
-    *added = (struct hm_added){0};
-}
-
-static int added_ids(struct hm_added *added, const int64_t *ids, size_t count, struct hm_err *err)
-{
-    if (added->id_count + count > added->room) {
-        size_t room = 2 * (added->id_count + count);
-        double *grown = hm__realloc(added->ids, room, sizeof(*grown));
-        if (!grown)
-            return hm__fail_nomem(err);
-        added->ids = grown;
-        added->room = room;
-    }
-    for (size_t k = 0; k < count; k++)
-        added->ids[added->id_count++] = (double)ids[k];
-    return 0;
-}
-
-/* Sends a batch of runs to the store, and appends the ids of these runs to `added`. `ids` is a
- * buffer of the caller with space for one id per run. */
-static int send_with_ids(const struct hm_run_sink *sink, struct hm_store_batch batch, int64_t *ids,
-                         struct hm_added *added, struct hm_err *err)
-{
-    batch.ids = ids;
-    int rc = sink->add(sink->data, &batch, err);
-    if (rc)
-        return rc;
-    added->count += batch.added;
-    return added_ids(added, ids, batch.count, err);
-}
-
-static int send_many(const struct hm_run_sink *sink, struct hm_store_batch batch,
-                     struct hm_added *added, struct hm_err *err)
-{
-    int64_t ids[BATCH_RUNS];
-
-    return send_with_ids(sink, batch, ids, added, err);
-}
-
-/*
- * Sends a batch of at most BATCH_RUNS runs to the store, and stores the ids of these runs. A small
- * batch uses a small array, so that it does not touch the many pages of the large one.
- */
-static int send_batch(const struct hm_run_sink *sink, struct hm_store_batch batch,
-                      struct hm_added *added, struct hm_err *err)
-{
-    int64_t ids[FEW_RUNS];
-
-    if (batch.count == 0)
-        return 0;
-    return batch.count <= FEW_RUNS ? send_with_ids(sink, batch, ids, added, err)
-                                   : send_many(sink, batch, added, err);
-}
-
-/* ---- keys --------------------------------------------------------------------------------------
- */
-
-/*
- * Adds a string to a 64-bit FNV-1a hash. The byte 0xff, which does not occur in UTF-8, ends each
- * string.
- */
-static uint64_t hash_text(uint64_t sum, const char *text)
-{
-    for (; *text; text++)
-        sum = (sum ^ (unsigned char)*text) * 0x100000001b3u;
-    return (sum ^ 0xff) * 0x100000001b3u;
-}
-
-/*
- * Writes a number like printf with "%.17g", but faster for the most common values. Keys of stored
- * runs are computed from this form, so it must not change.
- */
-static void write_hashed_number(char text[HASHED_NUMBER], double value)
-{
-    if (isnan(value))
-        memcpy(text, signbit(value) ? "-nan" : "nan", signbit(value) ? 5 : 4);
-    else if (value >= 1 && value < 1e15 && value == floor(value))
-        hm__digits_write(text, (unsigned long long)value);
-    else if (!hm__seventeen_digits(value, text))
-        snprintf(text, HASHED_NUMBER, "%.17g", value);
-}
-
-static uint64_t hash_run(const struct hm_stored *run)
-{
-    uint64_t sum = 0xcbf29ce484222325u;
-    char number[HASHED_NUMBER];
-
-    /* The key depends on all columns except the id. */
-    for (size_t k = 1; k < HM_STORE_COLUMNS; k++) {
-        const struct hm_store_column *c = &hm__store_columns[k];
-        const char *text = number;
-        if (c->kind == HM_STORE_TEXT)
-            text = hm__stored_get_text(c, run);
-        else
-            write_hashed_number(number, hm__stored_get_number(c, run));
-        sum = hash_text(sum, text ? text : "");
-    }
-    return sum;
-}
-
-/*
- * Hashes a run with its samples, because two runs of one algorithm on the same number of workers
- * may differ only in their samples. Without samples, it is the hash of the columns.
- */
-static uint64_t hash_samples(const struct hm_stored *run)
-{
-    uint64_t sum = hash_run(run);
-    char text[120];
-
-    for (size_t p = 0; p < run->sample_count; p++) {
-        const struct hm_stored_sample *s = &run->samples[p];
-        snprintf(text, sizeof(text), "%.17g %.17g %.17g", s->iteration, s->seconds, s->loss);
-        sum = hash_text(sum, text);
-    }
-    return sum;
-}
-
-/*
- * For each hash, the number of rows with this hash that have been added. Equal rows are different
- * runs, so they need different keys.
- */
-struct seen_hashes {
-    uint64_t *hashes;
-    size_t *counts;
-    /* Number of elements in both arrays: a power of 2, at least twice the number of rows. */
-    size_t room;
-};
-
-static int seen_init(struct seen_hashes *s, size_t rows, struct hm_err *err)
-{
-    for (s->room = 16; s->room < 2 * rows;)
-        s->room *= 2;
-    s->hashes = hm__calloc(s->room, sizeof(*s->hashes));
-    s->counts = hm__calloc(s->room, sizeof(*s->counts));
-    return s->hashes && s->counts ? 0 : hm__fail_nomem(err);
-}
-
-static void seen_release(struct seen_hashes *s)
-{
-    hm__free(s->hashes);
-    hm__free(s->counts);
-}
-
-static size_t seen_before(struct seen_hashes *s, uint64_t sum)
-{
-    size_t at = (size_t)sum & (s->room - 1);
-
-    while (s->counts[at] > 0 && s->hashes[at] != sum)
-        at = (at + 1) & (s->room - 1);
-    s->hashes[at] = sum;
-    return s->counts[at]++;
-}
-
-/*
- * Writes the key of a run: the key in the request and a number, or the hash of the run and the
- * number of equal runs before it.
- */
-static void write_key(char text[KEY_BYTES], const char *given, size_t number, const char *kind,
-                      uint64_t sum, struct seen_hashes *seen)
-{
-    if (given)
-        snprintf(text, KEY_BYTES, "%s-%zu", given, number);
-    else
-        snprintf(text, KEY_BYTES, "%s-%016" PRIx64 "-%zu", kind, sum, seen_before(seen, sum));
-}
-
-/* Checks that the key in the request is not empty and is UTF-8, and that it is short enough for a
- * hyphen and a number to be appended. NULL is allowed. */
-static int check_key(const char *key, struct hm_err *err)
-{
-    if (!key || (*key != '\0' && strlen(key) <= KEY_GIVEN))
-        return key ? hm__store_check_text("key", key, KEY_GIVEN, err) : 0;
-    hm__fail(err, HM_E_RANGE, "the key is empty or longer than %d bytes", KEY_GIVEN);
-    hm__err_field(err, "key");
-    return HM_E_RANGE;
-}
-
-/* ---- rows of a table ---------------------------------------------------------------------------
- */
+#include "table_keys.h"
+#include "table_send.h"
 
 /*
  * Returns the column of the store that holds a column of a table. The column `started`, which
@@ -246,10 +42,10 @@ struct row_batch {
         const struct hm_known_column *known;
     } * others;
     const char *key;
-    struct seen_hashes seen;
+    struct hm_seen_hashes seen;
     struct row_batch_run {
         struct hm_text more;
-        char key[KEY_BYTES];
+        char key[HM_KEY_BYTES];
     } * texts;
     struct hm_stored *runs;
     size_t count, room;
@@ -383,7 +179,7 @@ static int batch_init(struct row_batch *b, const struct hm_runs *table, const ch
                       struct hm_err *err)
 {
     *b = (struct row_batch){.table = table, .key = key};
-    b->room = table->count < BATCH_RUNS ? table->count + 1 : BATCH_RUNS;
+    b->room = table->count < HM_BATCH_RUNS ? table->count + 1 : HM_BATCH_RUNS;
     b->texts = hm__calloc(b->room, sizeof(*b->texts));
     b->runs = hm__calloc(b->room, sizeof(*b->runs));
     b->own = hm__calloc(table->column_count + 1, sizeof(*b->own));
@@ -395,13 +191,13 @@ static int batch_init(struct row_batch *b, const struct hm_runs *table, const ch
     }
     b->numbers = hm__calloc(b->room * b->number_columns + 1, sizeof(*b->numbers));
     return b->texts && b->runs && b->own && b->others && b->numbers
-               ? seen_init(&b->seen, table->count, err)
+               ? hm__seen_init(&b->seen, table->count, err)
                : hm__fail_nomem(err);
 }
 
 static void batch_release(struct row_batch *b)
 {
-    seen_release(&b->seen);
+    hm__seen_release(&b->seen);
     hm__free(b->own);
     hm__free(b->others);
     hm__free(b->texts);
@@ -436,7 +232,7 @@ static void batch_make_key(struct row_batch *b, size_t row)
 
     if (run->key)
         return;
-    write_key(key, b->key, row + 1, "run", hash_samples(run), &b->seen);
+    hm__key_write(key, b->key, row + 1, "run", hm__key_hash(run), &b->seen);
     run->key = key;
 }
 
@@ -514,7 +310,7 @@ static int send_rows(const struct hm_run_sink *sink, struct row_batch *b, struct
                                                  .count = b->count,
                                                  .more = row + 1 < b->table->count,
                                                  .checked = true};
-            rc = send_batch(sink, batch, added, err);
+            rc = hm__table_send(sink, batch, added, err);
             batch_empty(b);
         }
     }
@@ -526,11 +322,11 @@ static int send_rows(const struct hm_run_sink *sink, struct row_batch *b, struct
 static int load_batch(struct hm_store_load *load, struct row_batch *b, struct hm_added *added,
                       struct hm_err *err)
 {
-    int64_t ids[BATCH_RUNS];
+    int64_t ids[HM_BATCH_RUNS];
     int rc = hm__store_load_add(load, b->runs, b->count, ids, err);
 
     if (rc == 0)
-        rc = added_ids(added, ids, b->count, err);
+        rc = hm__added_append(added, ids, b->count, err);
     if (rc == 0)
         added->count += b->count;
     batch_empty(b);
@@ -615,7 +411,7 @@ int hm__table_add_runs(const struct hm_run_sink *sink, const struct hm_runs *run
                        struct hm_added *added, struct hm_err *err)
 {
     struct row_batch b = {0};
-    int rc = check_key(key, err);
+    int rc = hm__key_check(key, err);
 
     if (rc == 0)
         rc = batch_init(&b, runs, key, err);
@@ -634,114 +430,11 @@ int hm__table_add_runs(const struct hm_run_sink *sink, const struct hm_runs *run
         rc = load_rows(sink->store, &b, added, &done, err);
     if (rc == 0 && !done)
         rc = check_rows(&b, err);
+    struct hm_whole_sink whole;
     if (rc == 0 && !done)
-        rc = send_rows(sink, &b, added, err);
+        rc = hm__whole_begin(&whole, sink, runs->count, added, err);
+    if (rc == 0 && !done)
+        rc = hm__whole_end(&whole, send_rows(&whole.sink, &b, added, err), added, err);
     batch_release(&b);
-    return rc;
-}
-
-/* ---- traces ------------------------------------------------------------------------------------
- */
-
-static struct hm_stored_sample *samples_new(const struct hm_trace *t)
-{
-    struct hm_stored_sample *samples = hm__calloc(t->count, sizeof(*samples));
-
-    for (size_t p = 0; samples && p < t->count; p++)
-        samples[p] =
-            (struct hm_stored_sample){t->iteration[p], t->seconds[p], t->elapsed_s[p], t->loss[p]};
-    return samples;
-}
-
-/*
- * Returns whether a trace has values that are stored in the JSON object `more` of a run, because
- * the store has no columns for them.
- */
-static bool trace_has_more(const struct hm_trace *t)
-{
-    return t->staleness > 0 || t->backups > 0 || t->rows > 0;
-}
-
-/*
- * Writes a JSON object with the members of the object `like` and the staleness, backups and rows of
- * a trace.
- */
-static void add_trace_members(struct hm_text *more, const char *like, const struct hm_trace *t)
-{
-    struct hm_text members = {0};
-    struct hm_json json = {.out = &members};
-    size_t length = like ? strlen(like) : 0;
-
-    hm__json_open(&json, NULL, HM_JSON_OBJECT);
-    if (t->staleness > 0)
-        hm__json_put_text(&json, "consistency", isinf(t->staleness) ? "async" : "ssp");
-    if (t->staleness > 0 && !isinf(t->staleness))
-        hm__json_put_number(&json, "staleness", t->staleness);
-    if (t->backups > 0)
-        hm__json_put_number(&json, "backups", t->backups);
-    if (t->rows > 0)
-        hm__json_put_number(&json, "rows", t->rows);
-    hm__json_close(&json);
-    /* Join both JSON objects: remove the } of the first and the { of the second. */
-    if (length > 2) {
-        hm__text_add_n(more, like, length - 1);
-        hm__text_add(more, ",");
-    }
-    if (members.data)
-        hm__text_add(more, members.data + (length > 2 ? 1 : 0));
-    more->failed = more->failed || members.failed;
-    hm__text_release(&members);
-}
-
-static int send_trace(const struct hm_run_sink *sink, const struct hm_trace *t, size_t number,
-                      const char *given, const struct hm_stored *like, struct seen_hashes *seen,
-                      struct hm_added *added, struct hm_err *err)
-{
-    struct hm_stored run = *like;
-    struct hm_stored_sample *samples = samples_new(t);
-    struct hm_text more = {0};
-    char key[KEY_BYTES];
-
-    if (trace_has_more(t))
-        add_trace_members(&more, like->more, t);
-    if (!samples || more.failed) {
-        hm__text_release(&more);
-        hm__free(samples);
-        return hm__fail_nomem(err);
-    }
-    run.more = more.data ? more.data : like->more;
-    run.algorithm = *t->algorithm ? t->algorithm : NULL;
-    run.n = t->m;
-    run.seed = t->seed;
-    run.best = t->best;
-    run.status = t->diverged ? "diverged" : "ok";
-    run.iterations = t->iteration[t->count - 1];
-    run.total = t->elapsed_s[t->count - 1];
-    run.seconds = run.total / run.iterations;
-    run.loss = t->loss[t->count - 1];
-    run.samples = samples;
-    run.sample_count = t->count;
-    write_key(key, given, number, "trace", hash_samples(&run), seen);
-    run.key = key;
-    int rc = send_batch(sink, (struct hm_store_batch){.runs = &run, .count = 1}, added, err);
-    hm__free(samples);
-    hm__text_release(&more);
-    return rc;
-}
-
-int hm__table_add_traces(const struct hm_run_sink *sink, const struct hm_traces *traces,
-                         const char *key, const struct hm_stored *like, struct hm_added *added,
-                         struct hm_err *err)
-{
-    static const struct hm_stored nothing = HM_STORED_INIT;
-    struct seen_hashes seen = {0};
-    int rc = check_key(key, err);
-
-    if (rc == 0)
-        rc = seen_init(&seen, traces->count, err);
-    for (size_t k = 0; rc == 0 && k < traces->count; k++)
-        rc = send_trace(sink, &traces->traces[k], k + 1, key, like ? like : &nothing, &seen, added,
-                        err);
-    seen_release(&seen);
     return rc;
 }

@@ -133,6 +133,9 @@ ln "$work/piped.db" "$work/linked.db"
 expect "a link to the store is no copy" 2 "this is the store that is copied" howmany runs recover "$work/linked.db" --record "$work/piped.db"
 expect "nor is another spelling of its name" 2 "this is the store that is copied" howmany runs recover "$work/./piped.db" --record "$work/piped.db"
 rm "$work/linked.db"
+printf x >"$work/orphan.db-wal"
+expect "no store is made next to the log of another file" 2 "is the log of another file" howmany runs add n=1 seconds=1 --record "$work/orphan.db"
+check "which is left alone" test "$(cat "$work/orphan.db-wal")" = x
 for name in :memory: file::memory: ""; do
   expect "a store with the name '$name' is refused" 2 "howmany: " howmany runs add n=1 seconds=1 --record "$name"
   expect "and not served" 2 "howmany: " timeout 60 howmany serve --listen 127.0.0.1:0 --record "$name"
@@ -145,6 +148,14 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
   chmod 755 "$work" "$work/shut"
   chmod 644 "$work/shut/a.db"
   check "a store without permission to write can be read" test "$(setpriv --reuid 65534 --regid 65534 --clear-groups "$HM_PROGRAM" runs list --json --record "$work/shut/a.db" | jq '.runs | length')" = 3
+  as_nobody() { setpriv --reuid 65534 --regid 65534 --clear-groups "$HM_PROGRAM" "$@"; }
+  ln -s a.db "$work/shut/link.db"
+  check "also through a link" test "$(as_nobody runs list --json --record "$work/shut/link.db" | jq '.runs | length')" = 3
+  printf x >"$work/shut/a.db-wal"
+  for name in a.db link.db; do
+    expect "but not without the log of $name" 2 "its log must be written back first" as_nobody runs check --record "$work/shut/$name"
+  done
+  rm "$work/shut/a.db-wal"
   expect "a store without permission to write is not written" 2 "permission" setpriv --reuid 65534 --regid 65534 --clear-groups "$HM_PROGRAM" runs add n=1 seconds=2 --record "$work/shut/a.db"
 else
   skip "a store without permission to write" "needs root and setpriv"

@@ -153,22 +153,63 @@ if [ -n "${HM_STORE_SERVER:-}" ]; then # started by tests/postgres.sh
     check "postgres: a server with a read-only database is ready, request $k" test "$(get "$url/readyz")" = ok
   done
 
-  # A lock that another program holds.
+  # What another program holds in a transaction.
   command -v psql >/dev/null || PATH=$PATH:$(ls -d /usr/lib/postgresql/*/bin | tail -n 1)
+  sql() { psql -qAt "$HM_STORE_SERVER" -c "$1" >"$work/sql" 2>&1; }
+  hold() { # NAME SQL: a program runs statements in a transaction and keeps it open until `release`
+    rm -f "$work/unlock"
+    mkfifo "$work/unlock"
+    psql -qAt "$HM_STORE_SERVER" <"$work/unlock" >"$work/lock" 2>&1 &
+    locking=$!
+    exec 4>"$work/unlock"
+    echo "BEGIN ISOLATION LEVEL REPEATABLE READ; $2; SELECT 'locked';" >&4
+    check "$1" wait_for 20 grep -q locked "$work/lock"
+  }
+  release() { exec 4>&-; wait $locking; }
+  one_run='{"n":5,"seconds":7}' json='Content-Type: application/json'
   start --record "$HM_STORE_SERVER" --time-limit 500ms
-  mkfifo "$work/unlock"
-  psql -qAt "$HM_STORE_SERVER" <"$work/unlock" >"$work/lock" 2>&1 &
-  locking=$!
-  exec 4>"$work/unlock"
-  echo "BEGIN; SELECT pg_advisory_xact_lock(1752135534, hashtext(current_schema())); SELECT 'locked';" >&4
-  check "postgres: another program locks the store" wait_for 20 grep -q locked "$work/lock"
-  for k in 1 2; do
-    problem "postgres: a locked store refuses runs, request $k" 503 '.field == "lock"' -d '{"n":5,"seconds":7}' -H 'Content-Type: application/json' "$url/v1/runs"
-    answers "postgres: a locked store is read, request $k" '.runs | length >= 0' "$url/v1/runs?limit=1"
-    check "postgres: a server with a locked store is ready, request $k" test "$(get "$url/readyz")" = ok
+  for held in "the store:SELECT pg_advisory_xact_lock(1752135534, hashtext(current_schema()))" \
+    "the table:LOCK TABLE runs IN SHARE ROW EXCLUSIVE MODE"; do
+    hold "postgres: another program locks ${held%%:*}" "${held#*:}"
+    for k in 1 2; do
+      problem "postgres: with ${held%%:*} locked runs are refused in time, request $k" 503 '.field == "lock"' -m 5 -d "$one_run" -H "$json" "$url/v1/runs"
+      answers "postgres: with ${held%%:*} locked it is read, request $k" '.runs | length >= 0' "$url/v1/runs?limit=1"
+      check "postgres: with ${held%%:*} locked the server is ready, request $k" test "$(get "$url/readyz")" = ok
+    done
+    release
   done
-  exec 4>&-
-  wait $locking
+
+  # A program that reads for long, as pg_dump does, while so many runs are added that they are placed in the indexes.
+  start --record "$HM_STORE_SERVER" --time-limit 2s
+  hold "postgres: another program reads" "SELECT count(*) FROM runs"
+  { echo n,seconds,seed; seq 1500 | sed 's/.*/2,1.5,&/'; } >"$work/1500.csv"
+  answers "postgres: many runs are added meanwhile" '.added == 1500' --data-binary @"$work/1500.csv" -H 'Content-Type: text/csv' "$url/v1/runs"
+  for k in 1 2 3; do
+    answers "postgres: then runs are read, request $k" '.runs | length == 1' -m 5 "$url/v1/runs?limit=1"
+    answers "postgres: then a run is added, request $k" '.added == 1' -m 5 -d "{\"n\":5,\"seconds\":$((k + 8))}" -H "$json" "$url/v1/runs"
+  done
+  release
+
+  # A commit that waits for a standby that is not there: the answer is in time, and /readyz tells.
+  sql "ALTER SYSTEM SET synchronous_standby_names = 'none'"
+  sql "SELECT pg_reload_conf()"
+  waits() { sql "SHOW synchronous_standby_names" && grep -q none "$work/sql"; }
+  check "postgres: commits wait for a standby" wait_for 20 waits
+  problem "postgres: a commit that waits is refused in time" 503 'true' -m 8 -d '{"n":5,"seconds":21}' -H "$json" "$url/v1/runs"
+  check "postgres: readyz tells that commits wait" sh -c "curl -s -o /dev/null -w '%{http_code}' '$url/readyz' | grep -qx 503"
+  sql "ALTER SYSTEM RESET synchronous_standby_names"
+  sql "SELECT pg_reload_conf()"
+  ready_again() { [ "$(get -o /dev/null -w '%{http_code}' "$url/readyz")" = 200 ]; }
+  check "postgres: ready again when commits no longer wait" wait_for 20 ready_again
+  answers "postgres: the run can be sent again" '.runs == 1' -m 5 -d '{"n":5,"seconds":21}' -H "$json" "$url/v1/runs"
+  answers "postgres: and is stored once" '.runs | length == 1' "$url/v1/runs?where=seconds%3D21"
+
+  # PostgreSQL hangs while runs are only added.
+  kill -STOP "$main" $(pgrep -P "$main")
+  problem "postgres: a run is refused in time while it hangs" 503 'true' -m 8 -d "$one_run" -H "$json" "$url/v1/runs"
+  check "postgres: readyz tells that it hangs" sh -c "curl -s -o /dev/null -w '%{http_code}' '$url/readyz' | grep -qx 503"
+  kill -CONT "$main" $(pgrep -P "$main")
+  check "postgres: ready again after it" wait_for 20 ready_again
 
   # If PostgreSQL hangs, only requests that need the store may fail, and only the first one may wait.
   start --record "$HM_STORE_SERVER" --workers 2
@@ -184,7 +225,6 @@ if [ -n "${HM_STORE_SERVER:-}" ]; then # started by tests/postgres.sh
   check "postgres: the next one gets 503 at once" grep -qx 503 "$work/hung"
   check "postgres: readyz says so" sh -c "curl -s -o /dev/null -w '%{http_code}' '$url/readyz' | grep -qx 503"
   kill -CONT "$main" $(pgrep -P "$main")
-  ready_again() { [ "$(get -o /dev/null -w '%{http_code}' "$url/readyz")" = 200 ]; }
   check "postgres: ready again when it goes on" wait_for 20 ready_again
   answers "postgres: and runs are listed again" '.runs | length >= 0' "$url/v1/runs?limit=1"
   stop
@@ -224,6 +264,26 @@ check "the runs are in the target of the link" test "$(howmany runs list --recor
 ln -s ../real/progress "$work/links/progress"
 start --record none --progress "$work/links/progress"
 check "a link to the file of running commands is used" test -f "$work/real/progress"
+
+# ---- a store that only another user may write
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+  mkdir "$work/shut"
+  howmany runs add n=1 seconds=1 --record "$work/shut/a.db" >/dev/null
+  chmod 755 "$work" "$work/shut"
+  chmod 644 "$work/shut/a.db"
+  HOME=/nonexistent setpriv --reuid 65534 --regid 65534 --clear-groups "$HM_PROGRAM" serve --listen 127.0.0.1:0 --record "$work/shut/a.db" --progress none --quiet >"$work/reading" 2>"$work/log2" &
+  reading=$!
+  wait_for 30 test -s "$work/reading"
+  for k in 1 2 3; do
+    answers "a server that may only read, after $k runs" ".runs | length == $k" "$(cat "$work/reading")/v1/runs"
+    howmany runs add n=1 seconds=$((k + 1)) --record "$work/shut/a.db" >/dev/null
+  done
+  check "it is still ready" test "$(get "$(cat "$work/reading")/readyz")" = ok
+  kill -TERM $reading
+  wait $reading
+else
+  skip "a server that may only read" "needs root and setpriv"
+fi
 
 # ---- tokens
 howmany serve --make-token read >"$work/reader"

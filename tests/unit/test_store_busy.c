@@ -223,21 +223,27 @@ static void connecting_ends_with_the_budget(void **state)
 }
 
 /*
- * The time limit of a request is not the limit of statements of other requests that share its
- * transaction, once the lock of writers is granted.
+ * The time that one request has left is not that of all requests that share its transaction, once
+ * the lock of writers is granted. But no statement waits for ever, for example for a lock of the
+ * table, and the connection can be used afterwards.
  */
-static void a_shared_transaction_has_no_limit_of_one_request(void **state)
+static void statements_of_a_shared_transaction_have_a_limit(void **state)
 {
     char where[1024];
     struct other other;
-    struct hm_budget budget = {.seconds = 0.3};
+    struct hm_budget budget = {.seconds = 0.05};
 
     (void)state;
     snprintf(where, sizeof(where), "%s", fresh_where());
     other_open(&other, where);
     hm__budget_enter(&budget);
     other_run(&other, store_sql()->begin_write);
+    other_run(&other, "SELECT pg_sleep(0.1)");
     hm__budget_leave(&budget);
+    assert_refused(store_sql()->exec(other.connection, "SELECT pg_sleep(100)", err), HM_E_IO,
+                   "statement timeout");
+    other_run(&other, "ROLLBACK");
+    other_run(&other, store_sql()->begin_write);
     other_run(&other, "SELECT pg_sleep(0.6)");
     other_run(&other, "COMMIT");
     other_close(&other);
@@ -247,7 +253,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(connecting_ends_with_the_budget),
-        cmocka_unit_test(a_shared_transaction_has_no_limit_of_one_request),
+        cmocka_unit_test(statements_of_a_shared_transaction_have_a_limit),
         cmocka_unit_test(waiting_ends_with_the_budget),
         cmocka_unit_test(abandoned_writers_release_their_lock),
         cmocka_unit_test(a_transaction_that_cannot_begin_ends),

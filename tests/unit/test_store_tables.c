@@ -1,8 +1,12 @@
 /* Tests that a store and a file with the same runs give the same table, fit and traces. */
 #include "store_testing.h"
 
+#include <time.h>
+
 #include "memory.h"
 #include "table_add.h"
+#include "table_keys.h"
+#include "text.h"
 
 /* Writes the same runs as a CSV file and as an array for the store. */
 static void make_runs(char *csv, size_t room, struct hm_stored *runs, size_t count)
@@ -437,6 +441,130 @@ static int whole_way(const char *where, struct hm_err *err)
     return rc;
 }
 
+/* ---- adding tables ---------------------------------------------------------------------------
+ */
+
+static int add_table(struct hm_store *store, const char *text, size_t length, struct hm_err *err)
+{
+    const struct hm_run_sink sink = hm__store_sink(store);
+    struct hm_added added = {0};
+    struct hm_runs *runs = NULL;
+    int rc = hm_runs_parse(text, length, "table", &runs, err);
+
+    if (rc == 0)
+        rc = hm__table_add_runs(&sink, runs, NULL, &added, err);
+    assert_int_equal(added.count, rc ? 0 : added.id_count);
+    hm__added_release(&added);
+    hm_runs_free(runs);
+    return rc;
+}
+
+/* A table of several batches is added completely or not at all, if a key near its end is known. */
+static void large_tables_are_added_completely_or_not(void **state)
+{
+    enum { ROWS = 16400 };
+    struct hm_store *store = fresh_store();
+    struct hm_stored known = some_run(4, 2);
+    struct hm_text text = {0};
+
+    (void)state;
+    known.key = "k-16390";
+    assert_done(hm_store_add(store, &known, 1, NULL, NULL, err));
+    hm__text_add(&text, "n,seconds,key\n");
+    for (int i = 0; i < ROWS; i++)
+        hm__text_addf(&text, "2,%d,k-%d\n", i + 1, i);
+    assert_refused(add_table(store, text.data, text.length, err), HM_E_CONFLICT, "'k-16390'");
+    assert_int_equal(count_where(store, NULL), 1);
+    hm__text_release(&text);
+    hm_store_close(store);
+}
+
+static int count_batches(void *count, struct hm_store_batch *batch, struct hm_err *ignored)
+{
+    (void)ignored;
+    *(int *)count += 1;
+    batch->added = batch->count;
+    for (size_t i = 0; batch->ids && i < batch->count; i++)
+        batch->ids[i] = (int64_t)i;
+    return 0;
+}
+
+/* All traces are checked before any is stored, and many are sent at once. */
+static void traces_are_checked_and_sent_together(void **state)
+{
+    enum { TRACES = 300 };
+    int batches = 0;
+    const struct hm_run_sink sink = {.data = &batches, .add = count_batches};
+    struct hm_added added = {0};
+    struct hm_traces *traces;
+    struct hm_text text = {0};
+
+    (void)state;
+    hm__text_add(&text, "algorithm,m,iteration,seconds,loss\n");
+    for (int i = 0; i < TRACES; i++)
+        hm__text_addf(&text, "gd,%d,1,1,1\ngd,%d,2,1,0.5\n", i + 1, i + 1);
+    assert_done(hm_traces_parse(text.data, text.length, "traces", NULL, &traces, err));
+    assert_done(hm__table_add_traces(&sink, traces, NULL, NULL, &added, err));
+    assert_int_equal(added.count, TRACES);
+    assert_int_equal(batches, 1);
+    hm__added_release(&added);
+    traces->traces[TRACES - 1].algorithm = "a\xff";
+    batches = 0;
+    assert_refused(hm__table_add_traces(&sink, traces, NULL, NULL, &added, err), HM_E_RANGE,
+                   "trace 300: is not UTF-8 at byte 2");
+    assert_int_equal(batches, 0);
+    hm_traces_free(traces);
+    hm__text_release(&text);
+    hm__added_release(&added);
+}
+
+/* The columns of a table of JSON objects depend on the other objects in it. */
+static void the_same_run_in_another_table_is_the_same(void **state)
+{
+    struct hm_store *store = fresh_store();
+    struct hm_stored run = some_run(1, 1);
+
+    (void)state;
+    run.key = "z";
+    run.more = "{\"foo\": 1, \"bar\": 2}";
+    assert_done(hm_store_add(store, &run, 1, NULL, NULL, err));
+    run.more = "{\"bar\": 2.0, \"foo\": \"1\"}";
+    assert_done(hm_store_add(store, &run, 1, NULL, NULL, err));
+    run.more = "{\"bar\": 2, \"foo\": 1, \"x\": 1}";
+    assert_refused(hm_store_add(store, &run, 1, NULL, NULL, err), HM_E_CONFLICT, "'z'");
+    run.more = "{\"bar\": 2, \"foo\": 3}";
+    assert_refused(hm_store_add(store, &run, 1, NULL, NULL, err), HM_E_CONFLICT, "'z'");
+    run.more = "{\"bar\": 2, \"baz\": 1}";
+    assert_refused(hm_store_add(store, &run, 1, NULL, NULL, err), HM_E_CONFLICT, "'z'");
+    run.more = "{\"foo\": 1, \"bar\": 2}";
+    run.made_at = "2026-02-01T00:00:00Z";
+    assert_refused(hm_store_add(store, &run, 1, NULL, NULL, err), HM_E_CONFLICT, "'z'");
+    assert_int_equal(count_where(store, NULL), 1);
+    hm_store_close(store);
+}
+
+static double time_of_keys(unsigned step)
+{
+    enum { ROWS = 30000 };
+    struct hm_seen_hashes seen = {0};
+    char key[HM_KEY_BYTES];
+    clock_t before = clock();
+
+    assert_done(hm__seen_init(&seen, ROWS, err));
+    for (uint64_t i = 0; i < ROWS; i++)
+        hm__key_write(key, NULL, 0, "run", i << step, &seen);
+    hm__seen_release(&seen);
+    return (double)(clock() - before + 1);
+}
+
+/* Rows can be chosen so that the low bits of their hashes are equal: this must not take longer.
+ * Comparing all of them takes hundreds of times as long. */
+static void chosen_rows_are_not_slow(void **state)
+{
+    (void)state;
+    assert_true(time_of_keys(40) < 30 * time_of_keys(0));
+}
+
 static void failed_allocations_are_reported(void **state)
 {
     const char *where = fresh_where();
@@ -470,6 +598,10 @@ int main(void)
         cmocka_unit_test(traces_keep_their_staleness),
         cmocka_unit_test(traces_are_the_same_as_from_a_file),
         cmocka_unit_test(each_run_is_a_trace),
+        cmocka_unit_test(large_tables_are_added_completely_or_not),
+        cmocka_unit_test(traces_are_checked_and_sent_together),
+        cmocka_unit_test(the_same_run_in_another_table_is_the_same),
+        cmocka_unit_test(chosen_rows_are_not_slow),
         cmocka_unit_test(failed_allocations_are_reported),
     };
     return cmocka_run_group_tests_name(store_server() ? "PostgreSQL" : "SQLite", tests, make_folder,

@@ -4,6 +4,7 @@
  */
 #include "api_store.h"
 
+#include <errno.h>
 #include <math.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -23,6 +24,9 @@ enum { COMMIT_BATCHES = 256, POOL_MAX = 64, POOL_WAIT_S = 1 };
 /* Time in seconds before the end of its time limit at which a request no longer waits for a lock,
  * so that there is time for its answer. */
 static const double ANSWER_S = 0.05;
+/* Time in seconds after which placing runs in the indexes of a database server, which may wait for
+ * locks of other programs, is given up until later. */
+static const double PLACE_S = 30;
 
 /* A batch of runs in the queue of the writing thread. It is stored on the stack of the thread that
  * waits until the batch is written. */
@@ -32,6 +36,7 @@ struct queued_batch {
     int rc;
     double end_s; /* Time at which the request must not wait any longer; 0 if there is no limit. */
     sem_t done;   /* Posted when the batch has been committed or has failed. */
+    atomic_bool ended; /* Set before that: the results can be read. */
     struct queued_batch *next;
 };
 
@@ -177,7 +182,8 @@ static void pool_close(void *context, struct hm_store *store, bool failed)
 /* The error of a write that had to wait for too long. */
 static int fail_busy(struct hm_err *err)
 {
-    *err = (struct hm_err){0};
+    if (err)
+        *err = (struct hm_err){0};
     hm__fail(err, HM_E_IO, "the store was busy until the time limit of the request");
     hm__err_field(err, HM_STORE_LOCK);
     return HM_E_IO;
@@ -281,11 +287,17 @@ static int add_batches(struct api_store *s, struct hm_store_batch *batches, size
     return rc;
 }
 
+/* Returns whether the time until `end_s` is over; 0: there is no limit. */
+static bool is_over(double end_s)
+{
+    return end_s > 0 && http_now() >= end_s;
+}
+
 /*
- * Commits batches of runs. After an I/O error, the connection is reopened once, and the batches are
- * added again. The failed transaction may have been committed, but every run has a key, so adding
- * it a second time changes nothing. If the store only refuses to be written, for example because
- * the disk is full, it stays healthy, so that it can be read.
+ * Commits batches of runs. After an I/O error, the connection is reopened once, if there is time
+ * left, and the batches are added again. The failed transaction may have been committed, but every
+ * run has a key, so adding it a second time changes nothing. If the store only refuses to be
+ * written, for example because the disk is full, it stays healthy, so that it can be read.
  */
 static int commit_batches(struct api_store *s, struct hm_store_batch *batches, size_t count,
                           double end_s, struct hm_err *err)
@@ -293,7 +305,7 @@ static int commit_batches(struct api_store *s, struct hm_store_batch *batches, s
     bool refused = false;
     int rc = HM_E_IO;
 
-    for (int attempt = 0; rc == HM_E_IO && !refused && attempt < 2; attempt++) {
+    for (int attempt = 0; rc == HM_E_IO && !refused && attempt < 2 - is_over(end_s); attempt++) {
         *err = (struct hm_err){0};
         rc = s->own ? 0 : open_own(s, end_s, err);
         if (rc == 0)
@@ -409,6 +421,7 @@ static void *writer_run(void *context)
             struct queued_batch *next = first->next;
             /* After this call, the waiting thread may return, and the batch, which is on its stack,
              * must no longer be used. */
+            atomic_store(&first->ended, true);
             sem_post(&first->done);
             first = next;
         }
@@ -417,6 +430,43 @@ static void *writer_run(void *context)
     }
     pthread_mutex_unlock(&s->lock);
     return NULL;
+}
+
+/* Removes a batch from the queue. Returns false if the writing thread has taken it already. */
+static bool withdraw_batch(struct api_store *s, struct queued_batch *w)
+{
+    bool found = false;
+
+    pthread_mutex_lock(&s->lock);
+    for (struct queued_batch **at = &s->first; *at && !found;) {
+        found = *at == w;
+        if (!found)
+            at = &(*at)->next;
+        else if (!(*at = w->next))
+            s->last = at;
+    }
+    pthread_mutex_unlock(&s->lock);
+    return found;
+}
+
+/*
+ * Waits until a batch has been committed or has failed. Returns false if the time limit ends while
+ * it is in the queue: it is then withdrawn, so that a transaction that waits for the database does
+ * not delay the answers of other requests.
+ */
+static bool wait_batch(struct api_store *s, struct queued_batch *w)
+{
+    const struct timespec until = time_at(w->end_s);
+    bool limited = w->end_s > 0;
+
+    while ((limited ? sem_clockwait(&w->done, CLOCK_MONOTONIC, &until) : sem_wait(&w->done)) != 0) {
+        if (errno != ETIMEDOUT)
+            continue; /* A signal ended the wait. */
+        if (withdraw_batch(s, w))
+            return false;
+        limited = false;
+    }
+    return atomic_load(&w->ended);
 }
 
 /* Adds a batch and waits until it is committed; `end_s` is that of the request. */
@@ -434,10 +484,9 @@ static int queue_batch(struct api_store *s, struct hm_store_batch *batch, double
     s->last = &w.next;
     pthread_mutex_unlock(&s->lock);
     pthread_cond_signal(&s->wake);
-    while (sem_wait(&w.done) != 0)
-        ; /* A signal ended the wait. */
+    bool ended = wait_batch(s, &w);
     sem_destroy(&w.done);
-    return w.rc;
+    return ended ? w.rc : fail_busy(err);
 }
 
 static int queue_add(void *context, const char *where, struct hm_store_batch *batch,
@@ -457,7 +506,8 @@ static int queue_add(void *context, const char *where, struct hm_store_batch *ba
 /* A transaction to which several requests add runs. */
 struct group_transaction {
     struct hm_store_group group;
-    bool failed; /* True if a request could not add its runs. */
+    bool failed;       /* True if a request could not add its runs. */
+    struct hm_err why; /* Why it could not. */
 };
 
 /* A request of a group only adds runs; it must not wait for another connection meanwhile. */
@@ -476,9 +526,18 @@ static int group_add(void *context, const char *where, struct hm_store_batch *ba
     struct group_transaction *t = context;
 
     (void)where;
-    int rc = t->failed ? HM_E_IO : hm__store_group_add(&t->group, batch, err);
+    int rc = t->failed ? HM_E_IO : hm__store_group_add(&t->group, batch, &t->why);
     t->failed = t->failed || rc != 0;
+    if (rc && err)
+        *err = t->why;
     return rc;
+}
+
+/* Marks the store as unhealthy if the database has not answered until the end of the time limit. */
+static void note_hang(struct api_store *s, double end_s, const struct hm_err *err)
+{
+    if (err->code == HM_E_IO && !hm__store_refuses_writes(err) && is_over(end_s))
+        mark_unhealthy(s);
 }
 
 /*
@@ -494,12 +553,17 @@ static int commit_group(struct api_store *s, const struct api_store_group *group
     int rc = s->own ? begin_transaction(s, &t.group, group->end_s, err) : HM_E_IO;
     if (rc) {
         atomic_fetch_add(&s->failures, hm__store_refuses_writes(err));
+        note_hang(s, group->end_s, err);
         return rc;
     }
     for (size_t i = 0; !t.failed && i < group->count; i++)
         group->answer(group->context, i, &access);
-    if ((rc = hm__store_group_end(&t.group, t.failed ? HM_E_IO : 0, NULL)))
+    if ((rc = hm__store_group_end(&t.group, t.failed ? HM_E_IO : 0, err))) {
+        if (t.failed)
+            *err = t.why;
+        note_hang(s, group->end_s, err);
         return rc;
+    }
     atomic_fetch_add(&s->commits, t.group.runs > 0);
     atomic_fetch_add(&s->runs, t.group.added);
     s->unplaced += t.group.runs;
@@ -576,7 +640,10 @@ void api_store_settle(struct api_store *s)
     if (begin_writing(s, http_now(), &err))
         return;
     if (s->own && s->unplaced > 0 && can_place(s)) {
+        struct hm_budget budget = lock_budget(s, s->own->sql->remote ? http_now() + PLACE_S : 0);
+        hm__budget_enter(&budget);
         hm__store_place(s->own, s->unplaced);
+        hm__budget_leave(&budget);
         s->unplaced = 0;
     }
     end_writing(s);
