@@ -147,9 +147,9 @@ static int sort_out_refused(struct copy *c, struct hm_store_page *page, struct h
     return rc;
 }
 
-/* Copies the runs with ids from `from` to end - 1. Returns NOT_COPIED if some of them cannot be
+/* Copies the runs with ids from `from` to `last`. Returns NOT_COPIED if some of them cannot be
  * read. */
-static int copy_range(struct copy *c, int64_t from, int64_t end, struct hm_err *err)
+static int copy_range(struct copy *c, int64_t from, int64_t last, struct hm_err *err)
 {
     const struct hm_store_access *access = c->call->context->store;
     char least[48], most[48];
@@ -158,13 +158,13 @@ static int copy_range(struct copy *c, int64_t from, int64_t end, struct hm_err *
      * A single run is selected by its id alone, so that the database does not read the page after
      * it, which may be damaged.
      */
-    const bool single = end - from == 1;
+    const bool single = last == from;
     const struct hm_store_filter filter = {
         .where = where, .where_count = single ? 1 : 2, .sort = "id", .samples = true};
     struct hm_store_page *page = NULL;
 
     snprintf(least, sizeof(least), "id%s%lld", single ? "=" : ">=", (long long)from);
-    snprintf(most, sizeof(most), "id<%lld", (long long)end);
+    snprintf(most, sizeof(most), "id<=%lld", (long long)last);
     struct hm_err why = {0};
     int rc = hm_store_list(c->store, &filter, &page, &why);
     if (rc && hm__store_is_partly_unreadable(&why)) {
@@ -190,16 +190,16 @@ static int copy_range(struct copy *c, int64_t from, int64_t end, struct hm_err *
     return rc;
 }
 
-/* Copies the readable runs with the ids from `from` to end - 1. A range that cannot be read is
+/* Copies the readable runs with the ids from `from` to `last`. A range that cannot be read is
  * halved until only single runs are left. */
-static int copy_readable(struct copy *c, int64_t from, int64_t end, struct hm_err *err)
+static int copy_readable(struct copy *c, int64_t from, int64_t last, struct hm_err *err)
 {
-    int rc = copy_range(c, from, end, err);
+    int rc = copy_range(c, from, last, err);
 
-    if (rc == NOT_COPIED && end - from > 1) {
-        int64_t middle = from + (end - from) / 2;
+    if (rc == NOT_COPIED && last > from) {
+        int64_t middle = from + (last - from) / 2;
         rc = copy_readable(c, from, middle, err);
-        return rc ? rc : copy_readable(c, middle, end, err);
+        return rc ? rc : copy_readable(c, middle + 1, last, err);
     }
     if (rc == NOT_COPIED)
         rc = c->again ? 0 : add_id(&c->missed, from, err);
@@ -266,13 +266,58 @@ static int copy_documents(struct copy *c, struct hm_err *err)
     return rc;
 }
 
+/*
+ * Finds the largest id of a run. If the page with the last runs is damaged, the counter of ids,
+ * which is in another one, takes its place.
+ */
+static int find_last(struct copy *c, struct hm_err *err)
+{
+    struct hm_err why = {0};
+    int rc = hm__store_largest_id(c->store, &c->last, &why);
+
+    if (rc && hm__store_is_partly_unreadable(&why) && c->store->sql->last_id)
+        return hm__store_number(c->store, c->store->sql->last_id, NULL, 0, &c->last, err);
+    if (rc && err)
+        *err = why;
+    return rc;
+}
+
+/*
+ * Moves *id to the next id of a run, because a damaged id may be far from all others. If that
+ * cannot be read, *id stays.
+ */
+static int find_next(struct copy *c, int64_t *id, struct hm_err *err)
+{
+    const struct hm_sql_value from = hm__sql_integer(*id);
+    struct hm_err why = {0};
+    int64_t next = c->last;
+    int rc = hm__store_number(c->store, "SELECT id FROM runs WHERE id >= $1 ORDER BY id LIMIT 1",
+                              &from, 1, &next, &why);
+
+    if (rc == 0)
+        *id = next;
+    else if (!hm__store_is_partly_unreadable(&why)) {
+        if (err)
+            *err = why;
+        return rc;
+    }
+    return 0;
+}
+
 static int copy_runs(struct copy *c, struct hm_err *err)
 {
     enum { AT_ONCE = 1024 };
-    int rc = hm__store_largest_id(c->store, &c->last, err);
+    int64_t from = 1, last = 0;
+    int rc = find_last(c, err);
 
-    for (int64_t from = 1; rc == 0 && from <= c->last; from += AT_ONCE)
-        rc = copy_readable(c, from, from + AT_ONCE <= c->last ? from + AT_ONCE : c->last + 1, err);
+    while (rc == 0 && last < c->last) {
+        rc = find_next(c, &from, err);
+        if (rc)
+            break;
+        last = c->last - from < AT_ONCE ? c->last : from + AT_ONCE - 1;
+        rc = copy_readable(c, from, last, err);
+        from = last < c->last ? last + 1 : last;
+    }
     return rc;
 }
 
@@ -282,7 +327,7 @@ static int copy_missed(struct copy *c, struct hm_err *err)
 
     c->unread = 0;
     for (size_t i = 0; rc == 0 && i < c->missed.count; i++)
-        rc = copy_readable(c, c->missed.ids[i], c->missed.ids[i] + 1, err);
+        rc = copy_readable(c, c->missed.ids[i], c->missed.ids[i], err);
     return rc;
 }
 
@@ -301,8 +346,9 @@ static int copy_store(struct copy *c, struct hm_err *err)
 }
 
 /*
- * Copies a store whose write-ahead log is damaged: first what can be read of all transactions, then
- * what is only in those before the damage. `refusal` is the error of opening it normally.
+ * Copies a store that cannot be opened because it is damaged: first what can be read of all
+ * transactions, then what is only in those before the damage. `refusal` is the error of opening it
+ * normally.
  */
 static int copy_damaged(struct copy *c, const char *record, const struct hm_err *refusal,
                         struct hm_err *err)
@@ -372,7 +418,10 @@ static int recover_run(const void *values, struct hm_call *call, struct hm_err *
     if (r->record && hm__store_is_same(r->to, r->record))
         return fail_same(err);
     int rc = hm__call_store_read(call, r->record, &copy.store, &why);
-    if (rc == HM_E_IO && strcmp(why.field, HM_STORE_LOG) == 0)
+    /* Damage to the log, or to the page with the version, prevents the usual opening. */
+    bool damaged =
+        rc && (strcmp(why.field, HM_STORE_LOG) == 0 || hm__store_is_partly_unreadable(&why));
+    if (damaged && (!r->record || hm__store_exists(r->record)))
         rc = copy_damaged(&copy, r->record, &why, err);
     else if (rc == 0) {
         rc = copy_store(&copy, err);

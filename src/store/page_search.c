@@ -334,6 +334,8 @@ static int move_to(struct page_state *s, const struct hm_sql_value *value, int64
     s->at.value = hm__sql_real(value->real);
     if (s->at.column->kind != HM_STORE_TEXT || value->null)
         return 0;
+    if (!value->text)
+        return hm__fail(err, HM_E_IO, "the store is damaged: a text is stored as a number");
     s->at_text.length = 0;
     hm__text_add(&s->at_text, value->text);
     s->at.value = hm__sql_text(s->at_text.data);

@@ -55,8 +55,12 @@ static int open_connection(struct hm_store *store, const char *where, enum open_
         return store->sql->open(where, &store->connection, &store->label, err);
     if (!store->sql->open_damaged)
         return hm__fail(err, HM_E_UNSUPPORTED, "this store has no log of its own");
-    return store->sql->open_damaged(where, mode == OPEN_BEFORE_DAMAGE, &store->connection,
-                                    &store->label, err);
+    int rc = store->sql->open_damaged(where, mode == OPEN_BEFORE_DAMAGE, &store->connection,
+                                      &store->label, err);
+    /* If the log is sound, the version of the store could not be read. */
+    if (rc && rc != HM_E_NOMEM && mode == OPEN_DAMAGED)
+        rc = store->sql->open(where, &store->connection, &store->label, err);
+    return rc;
 }
 
 static int open_with_mode(const char *where, enum open_mode mode, struct hm_store **ret_store,

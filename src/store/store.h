@@ -33,9 +33,9 @@ struct hm_store {
 enum { HM_STORE_VERSION = 2 };
 
 /*
- * Opens a store for reading whose write-ahead log is damaged, so that hm_store_open refuses it. The
- * store has what can be read of all transactions or, if `before` is true, all transactions before
- * the damage.
+ * Opens a store for reading whose write-ahead log or version is damaged, so that hm_store_open
+ * refuses it. The store has what can be read of all transactions or, if `before` is true, all
+ * transactions before the damage.
  */
 int hm__store_open_damaged(const char *where, bool before, struct hm_store **ret_store,
                            struct hm_err *err);

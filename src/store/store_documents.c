@@ -48,6 +48,8 @@ int hm_store_put(struct hm_store *store, const char *kind, const char *name, con
 static int take_body(void *context, const struct hm_sql_value *cells, size_t count,
                      struct hm_err *err)
 {
+    if (!cells[0].text)
+        return hm__fail(err, HM_E_IO, "the store is damaged: a document is not a text");
     size_t length = strlen(cells[0].text);
     char *text = hm__calloc(length + 1, 1);
 
@@ -92,7 +94,10 @@ static int report_document(void *context, const struct hm_sql_value *cells, size
     const struct document_visit *t = context;
 
     (void)count;
-    (void)err;
+    for (size_t i = 0; i < 3; i++)
+        if (!cells[i].text)
+            return hm__fail(err, HM_E_IO,
+                            "the store is damaged: the name of a document is no text");
     return t->take(t->context, cells[0].text, cells[1].text, cells[2].text);
 }
 

@@ -223,9 +223,10 @@ static int copy_run(void *context, const struct hm_stored *run, struct hm_err *e
     return 0;
 }
 
+/* Grows while samples are read: the number that a damaged store has of them may be any. */
 struct sample_list {
     struct hm_stored_sample *samples;
-    size_t count, room;
+    size_t count, room, most;
 };
 
 static int copy_sample(void *context, const struct hm_sql_value *cells, size_t count,
@@ -235,9 +236,12 @@ static int copy_sample(void *context, const struct hm_sql_value *cells, size_t c
     double values[4];
 
     (void)count;
-    (void)err;
-    if (s->count == s->room)
+    if (s->count == s->most)
         return 0;
+    struct hm_stored_sample *grown = hm__grow(s->samples, s->count, &s->room, sizeof(*s->samples));
+    if (!grown)
+        return hm__fail_nomem(err);
+    s->samples = grown;
     for (size_t i = 0; i < 4; i++)
         values[i] = cells[i].null ? __builtin_nan("") : cells[i].real;
     s->samples[s->count++] = (struct hm_stored_sample){values[0], values[1], values[2], values[3]};
@@ -248,17 +252,19 @@ static int read_samples(struct hm_store *store, struct hm_arena *arena, struct h
                         struct hm_err *err)
 {
     struct hm_sql_value id = hm__sql_integer(run->id);
-    struct sample_list s = {.room = run->sample_count};
-
-    s.samples = hm__arena_alloc(arena, s.room, sizeof(*s.samples));
-    if (!s.samples)
-        return hm__fail_nomem(err);
+    struct sample_list s = {.most = run->sample_count};
     int rc = hm__store_query(store,
                              "SELECT iteration, seconds, elapsed_s, loss FROM samples "
                              "WHERE run_id = $1 ORDER BY position",
                              &id, 1, copy_sample, &s, NULL, err);
-    run->samples = s.samples;
-    run->sample_count = s.count;
+    struct hm_stored_sample *samples = hm__arena_alloc(arena, s.count, sizeof(*samples));
+    if (rc == 0 && !samples)
+        rc = hm__fail_nomem(err);
+    if (samples && s.count > 0)
+        memcpy(samples, s.samples, s.count * sizeof(*samples));
+    hm__free(s.samples);
+    run->samples = samples;
+    run->sample_count = samples ? s.count : 0;
     return rc;
 }
 

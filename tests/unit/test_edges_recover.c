@@ -6,6 +6,7 @@
 
 #include <signal.h>
 #include <sqlite3.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -361,6 +362,85 @@ static void refused_runs_are_left_out(void **state)
     text_is(verb_with("runs check", "record", copy), &with_store, "1197 runs, no damage found\n");
 }
 
+/* A damaged number of samples, or a damaged id, does not prevent a copy of the others. */
+static void damaged_numbers_do_no_harm(void **state)
+{
+    struct hm_reply *reply = NULL;
+
+    (void)state;
+    remove_files(path);
+    remove_files(copy);
+    change_store("CREATE TABLE other (x)");
+    make_large_store(path, 40);
+    change_store("UPDATE runs SET sample_count = -1 WHERE id = 5;"
+                 "UPDATE runs SET sample_count = 300000000000 WHERE id = 6;"
+                 "UPDATE runs SET id = 9000000000000000000 WHERE id = 7");
+    text_is(verb_with("runs recover", "to", copy), &with_store,
+            "40 runs copied; the largest id was 9000000000000000000\n");
+    text_is(verb_with("runs check", "record", copy), &with_store, "40 runs, no damage found\n");
+    change_store("UPDATE runs SET algorithm = 7 WHERE id = 9;"
+                 "INSERT INTO documents (kind, name, made_at, body) VALUES ('a', 'b', 'c', 5)");
+    struct hm_request *request = verb_with("runs list", "sort", "algorithm");
+    hm_request_run(request, &with_store, &reply, NULL); /* It may fail. */
+    hm_reply_free(reply);
+    hm_request_free(request);
+    remove_files(copy);
+    hm_reply_free(run(verb_with("runs recover", "to", copy), &with_store));
+}
+
+/* Changes one byte of a page. */
+static void change_page(size_t page)
+{
+    const long at = (long)page * 4096 + 2048;
+    FILE *file = fopen(path, "r+b");
+
+    assert_non_null(file);
+    fseek(file, at, SEEK_SET);
+    int byte = fgetc(file);
+    fseek(file, at, SEEK_SET);
+    fputc(byte ^ 0x10, file);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* Returns the number of runs that are copied. */
+static int count_copied(void)
+{
+    struct hm_reply *reply = NULL;
+
+    remove_files(copy);
+    reply = run(verb_with("runs recover", "to", copy), &with_store);
+    int copied = atoi(reply->text);
+    hm_reply_free(reply);
+    return copied;
+}
+
+/*
+ * A damaged page with runs hides only these, also if it is the last one; only the page that names
+ * all others hides all. Damage to any other page, such as that with the version, hides none.
+ */
+static void a_damaged_page_hides_only_its_own_runs(void **state)
+{
+    enum { RUNS = 300, PAGES = 30 };
+    int hidden = 0, none = 0;
+    struct stat file;
+
+    (void)state;
+    remove_files(path);
+    make_large_store(path, RUNS);
+    assert_int_equal(stat(path, &file), 0);
+    const size_t pages = (size_t)file.st_size / 4096;
+    assert_true(pages > PAGES);
+    for (size_t page = 1; page < pages; page++) {
+        change_page(page);
+        int copied = count_copied();
+        none += copied == 0;
+        hidden += copied == 0 ? 0 : RUNS - copied;
+        change_page(page);
+    }
+    assert_int_equal(none, 1);
+    assert_int_equal(hidden, RUNS);
+}
+
 /* ---- checksums --------------------------------------------------------------------------------
  */
 
@@ -616,6 +696,8 @@ int main(void)
         cmocka_unit_test(damaged_stores_are_copied),
         cmocka_unit_test(a_store_that_is_removed_is_not_copied),
         cmocka_unit_test(refused_runs_are_left_out),
+        cmocka_unit_test(damaged_numbers_do_no_harm),
+        cmocka_unit_test(a_damaged_page_hides_only_its_own_runs),
         cmocka_unit_test(checksums_are_added),
         cmocka_unit_test(damaged_logs_are_copied),
         cmocka_unit_test(damaged_logs_need_a_right),
