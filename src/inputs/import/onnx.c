@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "budget.h"
 #include "err.h"
 #include "importers.h"
 #include "wire.h"
@@ -27,7 +28,10 @@ enum { NAME_ROOM = 512, GRAPH_DEPTH = 8, NODE_ENDS = 512 };
 /* ---- values by name ---------------------------------------------------------------------------
  */
 
-/* Doubles the size of the hash table of values. */
+/*
+ * Doubles the size of the hash table of values. It does not hold the values of add_value alone,
+ * which have no name.
+ */
 static bool grow_slots(struct onnx *o)
 {
     size_t count = o->slot_count ? 2 * o->slot_count : 1024;
@@ -35,11 +39,13 @@ static bool grow_slots(struct onnx *o)
 
     if (!slots)
         return false;
-    for (size_t i = 0; i < o->value_count; i++) {
-        size_t at = hm__hash_text(&o->key, o->values[i].name) & (count - 1);
+    for (size_t i = 0; i < o->slot_count; i++) {
+        if (!o->slots[i])
+            continue;
+        size_t at = hm__hash_text(&o->key, o->values[o->slots[i] - 1].name) & (count - 1);
         while (slots[at])
             at = (at + 1) & (count - 1);
-        slots[at] = i + 1;
+        slots[at] = o->slots[i];
     }
     hm__free(o->slots);
     o->slots = slots;
@@ -117,6 +123,7 @@ struct tensor {
      * than ONNX_RANK dimensions, so that its shape is not stored.
      */
     bool external, deep;
+    bool damaged; /* True if the message or its packed numbers are damaged. */
     unsigned char raw[8 * ONNX_DATA];
     size_t raw_length;
 };
@@ -147,6 +154,7 @@ static void read_numbers(struct hm_wire *w, const struct hm_wire_field *f, struc
         struct hm_wire packed = hm__wire_enter(w, f);
         for (size_t i = 0; i < ONNX_DATA + 1 && hm__wire_varint(&packed, &value); i++)
             add(t, value);
+        t->damaged |= packed.bad;
     }
 }
 
@@ -172,7 +180,7 @@ static void decode_raw(struct tensor *t)
     }
 }
 
-static void read_tensor(struct hm_wire w, struct tensor *t)
+static void read_tensor(struct onnx *o, struct hm_wire w, struct tensor *t)
 {
     struct hm_wire_field f;
 
@@ -194,6 +202,7 @@ static void read_tensor(struct hm_wire w, struct tensor *t)
         } else if (f.number == 13 || (f.number == 14 && f.value == 1))
             t->external = true;
     }
+    o->damaged += w.bad || t->damaged;
     decode_raw(t);
 }
 
@@ -227,16 +236,25 @@ static void set_tensor(struct onnx *o, size_t index, const struct tensor *t)
 
 static void read_graph(struct onnx *o, struct hm_wire w, int depth);
 
-static void read_ints(struct hm_wire *w, const struct hm_wire_field *f, struct onnx_attribute *a)
+static void add_int(struct onnx_attribute *a, uint64_t value)
 {
-    uint64_t value = f->value;
-    struct hm_wire packed = f->type == HM_WIRE_BYTES ? hm__wire_enter(w, f) : *w;
-    bool more = f->type == HM_WIRE_VARINT || hm__wire_varint(&packed, &value);
-
-    while (more && a->int_count < ONNX_INTS) {
+    if (a->int_count < ONNX_INTS)
         a->ints[a->int_count++] = (double)(int64_t)value;
-        more = f->type == HM_WIRE_BYTES && hm__wire_varint(&packed, &value);
-    }
+}
+
+/* Reads one integer, or packed integers. Returns whether these are damaged. */
+static bool read_ints(struct hm_wire *w, const struct hm_wire_field *f, struct onnx_attribute *a)
+{
+    struct hm_wire packed = {0};
+    uint64_t value;
+
+    if (f->type == HM_WIRE_VARINT)
+        add_int(a, f->value);
+    if (f->type == HM_WIRE_BYTES)
+        packed = hm__wire_enter(w, f);
+    while (f->type == HM_WIRE_BYTES && a->int_count < ONNX_INTS && hm__wire_varint(&packed, &value))
+        add_int(a, value);
+    return packed.bad;
 }
 
 static void read_attribute(struct onnx *o, struct hm_wire w, struct onnx_attribute *a,
@@ -244,6 +262,7 @@ static void read_attribute(struct onnx *o, struct hm_wire w, struct onnx_attribu
 {
     struct hm_wire_field f;
     struct tensor t;
+    bool damaged = false;
 
     *a = (struct onnx_attribute){.i = NAN};
     while (hm__wire_next(&w, &f)) {
@@ -254,7 +273,7 @@ static void read_attribute(struct onnx *o, struct hm_wire w, struct onnx_attribu
         } else if (f.number == 4 && f.type == HM_WIRE_BYTES) {
             hm__wire_text(&w, &f, a->s, sizeof(a->s));
         } else if (f.number == 5 && f.type == HM_WIRE_BYTES) {
-            read_tensor(hm__wire_enter(&w, &f), &t);
+            read_tensor(o, hm__wire_enter(&w, &f), &t);
             node->tensor = add_value(o, "");
             set_tensor(o, node->tensor, &t);
         } else if (f.number == 6 && f.type == HM_WIRE_BYTES) {
@@ -262,9 +281,10 @@ static void read_attribute(struct onnx *o, struct hm_wire w, struct onnx_attribu
             if (depth < GRAPH_DEPTH)
                 read_graph(o, hm__wire_enter(&w, &f), depth + 1);
         } else if (f.number == 8) {
-            read_ints(&w, &f, a);
+            damaged |= read_ints(&w, &f, a);
         }
     }
+    o->damaged += w.bad || damaged;
 }
 
 /* Inputs, outputs and attributes of a node that have been read so far. */
@@ -342,6 +362,7 @@ static void read_node(struct onnx *o, struct hm_wire w, int depth)
             p->attribute_count += room;
         }
     }
+    o->damaged += w.bad;
     if (!node.op)
         o->failed = true;
     else if (!w.bad && !w.cut && depth == 0 && !keep_node(o, &node, p))
@@ -375,6 +396,7 @@ struct stated {
     char name[NAME_ROOM], symbols[ONNX_RANK][48];
     double dims[ONNX_RANK]; /* Sizes of the dimensions; NaN if the size is a symbol or unknown. */
     int rank, type;
+    bool damaged; /* True if a message with a part of the shape is damaged. */
 };
 
 static void read_dimension(struct hm_wire w, struct stated *s)
@@ -391,6 +413,7 @@ static void read_dimension(struct hm_wire w, struct stated *s)
         else if (f.number == 2 && f.type == HM_WIRE_BYTES)
             hm__wire_text(&w, &f, s->symbols[s->rank], sizeof(s->symbols[0]));
     }
+    s->damaged |= w.bad;
     s->rank++;
 }
 
@@ -408,11 +431,13 @@ static void read_type(struct hm_wire w, struct stated *s)
             while (hm__wire_next(&shape, &g))
                 if (g.number == 1 && g.type == HM_WIRE_BYTES)
                     read_dimension(hm__wire_enter(&shape, &g), s);
+            s->damaged |= shape.bad;
         }
     }
+    s->damaged |= w.bad;
 }
 
-static void read_stated(struct hm_wire w, struct stated *s)
+static void read_stated(struct onnx *o, struct hm_wire w, struct stated *s)
 {
     struct hm_wire_field f, g;
 
@@ -425,8 +450,10 @@ static void read_stated(struct hm_wire w, struct stated *s)
             while (hm__wire_next(&type, &g))
                 if (g.number == 1 && g.type == HM_WIRE_BYTES)
                     read_type(hm__wire_enter(&type, &g), s);
+            s->damaged |= type.bad;
         }
     }
+    o->damaged += w.bad || s->damaged;
 }
 
 /*
@@ -481,7 +508,7 @@ static void read_initializer(struct onnx *o, struct hm_wire w)
 {
     struct tensor t;
 
-    read_tensor(w, &t);
+    read_tensor(o, w, &t);
     size_t index = find_value(o, t.name);
     set_tensor(o, index, &t);
     if (index != SIZE_MAX)
@@ -493,7 +520,7 @@ static void read_graph(struct onnx *o, struct hm_wire w, int depth)
     struct hm_wire_field f;
     struct stated s;
 
-    while (!o->failed && hm__wire_next(&w, &f)) {
+    while (!o->failed && !hm__budget_spent(NULL) && hm__wire_next(&w, &f)) {
         if (f.type != HM_WIRE_BYTES)
             continue;
         if (f.number == 1) {
@@ -501,13 +528,13 @@ static void read_graph(struct onnx *o, struct hm_wire w, int depth)
         } else if (f.number == 5) {
             read_initializer(o, hm__wire_enter(&w, &f));
         } else if (f.number == 11 && depth == 0) {
-            read_stated(hm__wire_enter(&w, &f), &s);
+            read_stated(o, hm__wire_enter(&w, &f), &s);
             keep_input(o, &s);
         } else if (f.number == 13 && depth == 0) {
-            read_stated(hm__wire_enter(&w, &f), &s);
+            read_stated(o, hm__wire_enter(&w, &f), &s);
             keep_value_info(o, &s);
         } else if (f.number == 12) {
-            read_stated(hm__wire_enter(&w, &f), &s);
+            read_stated(o, hm__wire_enter(&w, &f), &s);
             size_t index = find_value(o, s.name);
             if (index != SIZE_MAX && depth == 0 && o->output_count < ONNX_ENDS)
                 o->outputs[o->output_count++] = index;
@@ -532,6 +559,7 @@ static void read_opset(struct onnx *o, struct hm_wire w)
         else if (f.number == 2 && f.type == HM_WIRE_VARINT)
             version = (double)f.value;
     }
+    o->damaged += w.bad;
     if (!domain[0] || strcmp(domain, "ai.onnx") == 0)
         o->opset = version;
 }
