@@ -9,8 +9,9 @@
  *   number  a piece is repeated, with another number in the place of each of its numbers
  *   stretch the first character of a piece is repeated, as in a long name or many brackets
  *
- * The first three ways are also tried with two pieces of a file that grow to half of the size each,
- * because work can grow with the product of two lengths.
+ * Two pieces of a file also grow to half of the size each, because work can grow with the product
+ * of two lengths: both in the same of the first three ways, or one is stretched and the other
+ * repeated.
  *
  * Each input is read by a child process, whose processor time and memory are compared with limits.
  *
@@ -113,9 +114,12 @@ static void append_grown(struct grown *out, const uint8_t *base, struct piece p,
         append(out, base + p.from, p.to - p.from);
 }
 
-/* Builds an input in which one or two pieces of a file, in their order, grow in one of the ways. */
+/*
+ * Builds an input in which one or two pieces of a file, in their order, grow, the piece i in the
+ * way ways[i].
+ */
 static void grow(struct grown *out, const uint8_t *base, size_t size, const struct piece *pieces,
-                 size_t count, int way)
+                 size_t count, const int *ways)
 {
     size_t at = 0;
 
@@ -123,7 +127,7 @@ static void grow(struct grown *out, const uint8_t *base, size_t size, const stru
     for (size_t i = 0; i < count; i++) {
         append(out, base + at, pieces[i].from - at);
         at = pieces[i].to;
-        append_grown(out, base, pieces[i], way, (out->room - (size - at)) * (i + 1) / count);
+        append_grown(out, base, pieces[i], ways[i], (out->room - (size - at)) * (i + 1) / count);
     }
     append(out, base + at, size - at);
 }
@@ -201,16 +205,36 @@ struct trial {
     struct totals *totals;
 };
 
-static void try_pieces(const struct trial *t, const struct piece *pieces, size_t count, int ways)
+static void try_ways(const struct trial *t, const struct piece *pieces, size_t count,
+                     const int *ways)
 {
-    for (int way = 0; way < ways; way++) {
-        char what[1200];
-        snprintf(what, sizeof(what), "%s, bytes %zu to %zu%s, %s", t->path, pieces[0].from,
-                 pieces[count - 1].to, count > 1 ? " (the first and last piece)" : "",
-                 way_names[way]);
-        grow(t->out, t->base, t->size, pieces, count, way);
-        try_input(t->out, what, t->keep, t->totals);
+    char what[1200];
+
+    snprintf(what, sizeof(what), "%s, bytes %zu to %zu, %s", t->path, pieces[0].from, pieces[0].to,
+             way_names[ways[0]]);
+    if (count > 1) {
+        size_t length = strlen(what);
+        snprintf(what + length, sizeof(what) - length, "; %zu to %zu, %s", pieces[1].from,
+                 pieces[1].to, way_names[ways[1]]);
     }
+    grow(t->out, t->base, t->size, pieces, count, ways);
+    try_input(t->out, what, t->keep, t->totals);
+}
+
+/* Tries one piece in all ways. */
+static void try_one(const struct trial *t, const struct piece *piece)
+{
+    for (int way = 0; way < WAYS; way++)
+        try_ways(t, piece, 1, &way);
+}
+
+static void try_two(const struct trial *t, const struct piece *two)
+{
+    static const int ways[][2] = {
+        {REPEAT, REPEAT}, {COUNT, COUNT}, {NUMBER, NUMBER}, {STRETCH, REPEAT}, {REPEAT, STRETCH}};
+
+    for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
+        try_ways(t, two, 2, ways[i]);
 }
 
 /* Finds at most PIECES_MAX pieces of a file. Returns their number. */
@@ -241,14 +265,14 @@ static void try_file(const char *path, struct grown *out, size_t most, const cha
     for (int lines = 0; lines < 2; lines++) {
         const size_t count = find_pieces(&t, lines, pieces), step = count / most + 1;
         for (size_t i = 0; i < count; i += step)
-            try_pieces(&t, &pieces[i], 1, WAYS);
+            try_one(&t, &pieces[i]);
         for (size_t i = 0; count > 1 && i < most; i++) {
             struct piece two[2];
             random = random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
             const size_t first = (size_t)(random >> 33) % (count - 1);
             two[0] = pieces[first];
             two[1] = pieces[first + 1 + (size_t)(random >> 20) % (count - 1 - first)];
-            try_pieces(&t, two, 2, STRETCH);
+            try_two(&t, two);
         }
     }
 }

@@ -523,9 +523,30 @@ static void overlapping_members_are_refused(void **state)
     }
 }
 
+/* Long names of columns are searched once, not for each row. */
+static void names_of_columns_are_searched_once(void **state)
+{
+    static const char *const formats[] = {"lightning", "wandb"};
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct hm_text texts[2] = {{0}};
+        for (int k = 0; k < 2; k++) {
+            hm__text_add(&texts[k], i == 0 ? "step,train_loss," : "Step,a - train_loss,");
+            for (int c = 0; c < 100000; c++)
+                hm__text_add(&texts[k], k == 0 ? "lo" : "");
+            hm__text_add(&texts[k], "c\n");
+            for (int row = 0; row < 40000; row++)
+                hm__text_add(&texts[k], "1,,1\n");
+        }
+        check_costs(formats[i], &texts[0], &texts[1]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_of_columns_are_searched_once),
         cmocka_unit_test(names_do_not_collide),
         cmocka_unit_test(scalars_are_found_at_once),
         cmocka_unit_test(machines_are_found_at_once),

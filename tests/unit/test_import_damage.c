@@ -127,9 +127,135 @@ static void constants_without_a_name_are_not_looked_up(void **state)
     hm__text_release(&model);
 }
 
+/* ---- tables and logs --------------------------------------------------------------------------
+ */
+
+/* A text, and messages of its import: "12 what" for data, or a note. */
+struct text_case {
+    const char *what, *format, *text, *wanted, *unwanted;
+};
+
+/* Writes the messages of an import, each between two bars. */
+static void list_messages(const struct hm_imported *im, struct hm_text *out)
+{
+    for (size_t i = 0; i < im->item_count; i++) {
+        const struct hm_import_item *item = &im->items[i];
+        hm__text_add(out, "|");
+        if (item->fate != HM_IMPORT_NOTED)
+            hm__text_addf(out, "%s %.0f ", item->fate == HM_IMPORT_TAKEN ? "took" : "left",
+                          item->count);
+        hm__text_addf(out, "%s|", item->what);
+    }
+}
+
+static void check_text(const struct text_case *c)
+{
+    struct hm_imported *im;
+    struct hm_text messages = {0};
+    struct hm_err err;
+
+    if (import_bytes(NULL, c->text, strlen(c->text), &im, &err))
+        fail_msg("%s: %s", c->what, err.message);
+    assert_string_equal(im->importer->name, c->format);
+    assert_false(im->partial);
+    list_messages(im, &messages);
+    if (c->wanted && !(messages.data && strstr(messages.data, c->wanted)))
+        fail_msg("%s: no '%s' in '%s'", c->what, c->wanted, messages.data);
+    if (c->unwanted && messages.data && strstr(messages.data, c->unwanted))
+        fail_msg("%s: '%s' in '%s'", c->what, c->unwanted, messages.data);
+    hm__text_release(&messages);
+    hm__import_free(im);
+}
+
+static void check_texts(const struct text_case *cases, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        check_text(&cases[i]);
+}
+
+#define CHECK_TEXTS(...)                                                                           \
+    check_texts((const struct text_case[]){__VA_ARGS__},                                           \
+                sizeof((const struct text_case[]){__VA_ARGS__}) / sizeof(struct text_case))
+
+static const char no_break[] = "the last line has no line break";
+
+/* The last number of a file that was cut may be cut too. */
+static void last_lines_without_a_break_are_noted(void **state)
+{
+    (void)state;
+    CHECK_TEXTS(
+        {"Lightning", "lightning", "step,train_loss\n0,1.5\n1,1.25", no_break, NULL},
+        {"Lightning with an end", "lightning", "step,train_loss\n0,1.5\n1,1.25\n", NULL, no_break},
+        {"Keras", "keras-csv", "epoch,loss\n0,1.5\n1,1.2", no_break, NULL},
+        {"a last cell in quotes", "wandb", "\"Step\",\"a - loss\"\n\"1\",\"2.5\"", NULL, no_break},
+        {"Slurm", "slurm", "JobID|Elapsed|NNodes|State|CPUTimeRAW\n1|00:10:00|2|COMPLETED|12",
+         no_break, NULL},
+        {"nanoGPT", "nanogpt",
+         "iter 0: loss 10.5, time 3000.00ms, mfu -100.00%\niter 10: loss 9.5, time 20", no_break,
+         NULL},
+        {"nanoGPT with an end", "nanogpt",
+         "iter 0: loss 10.5, time 3000.00ms, mfu -100.00%\niter 10: loss 9.5, time 20.00ms\n", NULL,
+         no_break});
+}
+
+/* Data of a table that is not used is counted. */
+static void left_out_cells_are_counted(void **state)
+{
+    (void)state;
+    CHECK_TEXTS(
+        {"losses in words", "lightning",
+         "step,train_loss\n0,\"1,000\"\n1,900\n\"1,002\",800\n3,\n4,nan\n",
+         "|left 3 losses that are not a number or have no step|", NULL},
+        {"epochs in words", "keras-csv", "epoch,loss\n0,x\n1,2\n",
+         "|left 1 losses that are not a number or have no step|", NULL},
+        {"charts", "wandb", "Step,a - loss,b - loss\n0,3,\n1,x,2\n,1,\n2,1,1\n",
+         "|left 2 losses that are not a number or have no step||left 1 losses before step 1|",
+         NULL},
+        {"usual cells", "wandb", "Step,a - loss,b - loss\n1,3,\n2,,2\n", NULL, "|left"},
+        {"repeated names", "lightning", "step,train_loss,lr,train_loss,lr\n0,1,2,3,4\n",
+         "|left 2 columns with the name of a column before, such as 'train_loss'|", NULL});
+}
+
+/* Columns after those that a table can have are counted. */
+static void columns_beyond_the_limit_are_counted(void **state)
+{
+    struct hm_text text = {0};
+
+    (void)state;
+    hm__text_add(&text, "step,train_loss");
+    for (int i = 0; i < 1100; i++)
+        hm__text_addf(&text, ",c%d", i);
+    hm__text_add(&text, "\n0,1.5");
+    for (int i = 0; i < 1100; i++)
+        hm__text_add(&text, ",1");
+    hm__text_add(&text, "\n");
+    CHECK_TEXTS({"a wide table", "lightning", text.data, "|left 78 columns after the first 1024|",
+                 "another number of cells"});
+    hm__text_release(&text);
+}
+
+/* A byte order mark is not a part of the first column. */
+static void byte_order_marks_are_skipped(void **state)
+{
+    (void)state;
+    CHECK_TEXTS({"Lightning", "lightning", "\xef\xbb\xbfstep,train_loss\n0,1.5\n1,1.25\n",
+                 "|took 2 losses as traces|", NULL},
+                {"Keras", "keras-csv",
+                 "\xef\xbb\xbf"
+                 "epoch,loss\n0,1.5\n1,1.2\n",
+                 "|took 2 losses as traces|", NULL},
+                {"Slurm", "slurm",
+                 "\xef\xbb\xbfJobID|Elapsed|NNodes|State\n1|00:10:00|2|COMPLETED\n",
+                 "|took 1 jobs|", NULL});
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(last_lines_without_a_break_are_noted),
+        cmocka_unit_test(left_out_cells_are_counted),
+        cmocka_unit_test(columns_beyond_the_limit_are_counted),
+        cmocka_unit_test(byte_order_marks_are_skipped),
         cmocka_unit_test(nested_messages_of_onnx_may_be_damaged),
         cmocka_unit_test(constants_without_a_name_are_not_looked_up),
     };

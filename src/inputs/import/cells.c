@@ -16,9 +16,12 @@ bool hm__cells_split(struct hm_cells *c, const struct hm_line *line, char delimi
     }
     char *out = c->text;
     const char *p = line->text, *end = p + line->length;
-    c->count = 0;
-    while (p <= end && c->count < HM_CELLS) {
-        c->cell[c->count++] = out;
+    c->count = c->left = 0;
+    while (p <= end) {
+        if (c->count < HM_CELLS)
+            c->cell[c->count++] = out;
+        else
+            c->left++;
         bool quoted = p < end && *p == '"';
         p += quoted;
         while (p < end && (quoted || *p != delimiter)) {

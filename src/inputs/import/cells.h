@@ -12,6 +12,7 @@ struct hm_cells {
     size_t room;
     char *cell[HM_CELLS];
     size_t count;
+    size_t left; /* Number of cells after the first HM_CELLS, which are not stored. */
 };
 
 /*

@@ -100,6 +100,13 @@ void hm__import_cut(struct hm_imported *im)
     im->partial = true;
 }
 
+void hm__import_last_line(struct hm_imported *im, const struct hm_line *line)
+{
+    if (!line->whole)
+        hm__import_note(im, "the last line has no line break: if the file is cut short, the last "
+                            "number of this line may be cut too");
+}
+
 const char *hm__import_given_text(const struct hm_imported *im, const char *name)
 {
     size_t length = strlen(name);
@@ -338,9 +345,17 @@ int hm__import_next_part(struct hm_imported *im, struct hm_err *err)
     return rc ? rc : 1;
 }
 
-/* Copies the first bytes of the stream into `head` without consuming them. */
+/*
+ * Skips a byte order mark, and copies the first bytes of the stream into `head` without consuming
+ * them.
+ */
 static int see_head(struct hm_imported *im, struct hm_import_head *head, struct hm_err *err)
 {
+    static const char byte_order_mark[] = "\xef\xbb\xbf";
+
+    if (hm__stream_peek(&im->in, 3) >= 3 &&
+        memcmp(im->in.buffer + im->in.at, byte_order_mark, 3) == 0)
+        im->in.at += 3;
     size_t length = hm__stream_peek(&im->in, HEAD_BYTES);
     size_t shown = length < HEAD_BYTES ? length : HEAD_BYTES;
 

@@ -249,6 +249,11 @@ void hm__import_assume(struct hm_imported *im, const char *key, const char *form
 /* Marks the result as partial, because the file is truncated. */
 void hm__import_cut(struct hm_imported *im);
 /*
+ * Adds a note if a line that is used ended with the file instead of a line break. Some programs
+ * write such files, so they do not count as truncated.
+ */
+void hm__import_last_line(struct hm_imported *im, const struct hm_line *line);
+/*
  * Returns a property of the imported file that the user gave, as a number or as a text; NaN or NULL
  * if it was not given.
  */

@@ -4,19 +4,31 @@
  */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cells.h"
 #include "err.h"
 #include "importers.h"
 
+/* What the name of a column says; names can be long, so each is searched only once. */
+struct metric_column {
+    bool loss;
+    bool chart; /* True for a chart of Weights & Biases, "NAME - metric", which is its own run. */
+    bool range; /* True for the minimum or maximum of another column. */
+    bool repeated; /* True if a column before this one has the same name. */
+};
+
 /* State of the reader while it reads one table. */
 struct metrics {
     struct hm_imported *im;
     struct hm_cells head, row;
-    struct hm_series *series; /* Summary of the values in each column; owned. */
+    struct metric_column *columns; /* One element for each column; owned. */
+    struct hm_series *series;      /* Summary of the values in each column; owned. */
     char delimiter;
     double rows, short_rows, n;
+    /* Numbers of losses without a number or a step, and of losses before the first step. */
+    double unreadable, early;
     /*
      * Indices of the columns with steps, epochs, times and durations; -1 if there is no such
      * column.
@@ -63,20 +75,74 @@ static bool is_loss(const char *name)
  * Returns the index of the column with the training loss: a column with a common name, or else the
  * first loss that is not a validation loss; -1 if there is none.
  */
-static int choose_loss(const struct hm_cells *head)
+static int choose_loss(const struct metrics *m)
 {
     static const char *const best[] = {"loss", "train_loss", "train/loss", "train_loss_step",
                                        "train_loss_epoch"};
+    const struct hm_cells *head = &m->head;
     int found = -1;
 
     for (size_t i = 0; i < sizeof(best) / sizeof(best[0]); i++)
         if ((found = find_cell(head, best[i])) >= 0)
             return found;
     for (size_t i = 0; i < head->count; i++)
-        if (is_loss(head->cell[i]) && !strstr(head->cell[i], "val") &&
-            !strstr(head->cell[i], "test"))
+        if (m->columns[i].loss && !strstr(head->cell[i], "val") && !strstr(head->cell[i], "test"))
             return (int)i;
     return -1;
+}
+
+struct named_column {
+    const char *name;
+    size_t index;
+};
+
+static int compare_names(const void *a, const void *b)
+{
+    const struct named_column *x = a, *y = b;
+    int order = strcmp(x->name, y->name);
+
+    return order ? order : (x->index > y->index) - (x->index < y->index);
+}
+
+/* Describes the columns of the header; returns false if memory runs out. */
+static bool describe_columns(struct metrics *m)
+{
+    const size_t count = m->head.count;
+    struct named_column *sorted = hm__calloc(count + 1, sizeof(*sorted));
+
+    m->series = hm__calloc(count + 1, sizeof(*m->series));
+    m->columns = hm__calloc(count + 1, sizeof(*m->columns));
+    for (size_t i = 0; sorted && m->columns && i < count; i++) {
+        const char *name = m->head.cell[i];
+        bool range = hm__text_ends(name, "__MIN") || hm__text_ends(name, "__MAX");
+        m->columns[i] = (struct metric_column){
+            .loss = is_loss(name), .chart = !range && strstr(name, " - "), .range = range};
+        sorted[i] = (struct named_column){name, i};
+    }
+    if (sorted && m->columns)
+        qsort(sorted, count, sizeof(*sorted), compare_names);
+    for (size_t i = 1; sorted && m->columns && i < count; i++)
+        m->columns[sorted[i].index].repeated = strcmp(sorted[i].name, sorted[i - 1].name) == 0;
+    bool done = sorted && m->series && m->columns;
+    hm__free(sorted);
+    return done;
+}
+
+/* Reports columns that are not used because the table has others of their name or too many. */
+static void say_columns(struct metrics *m)
+{
+    double repeated = 0;
+    const char *name = NULL;
+
+    for (size_t i = 0; i < m->head.count; i++) {
+        if (!m->columns[i].repeated || !m->head.cell[i][0])
+            continue;
+        repeated++;
+        name = name ? name : m->head.cell[i];
+    }
+    hm__import_left(m->im, repeated, "columns with the name of a column before, such as '%.40s'",
+                    name ? name : "");
+    hm__import_left(m->im, (double)m->head.left, "columns after the first %d", HM_CELLS);
 }
 
 static int open_metrics(struct metrics *m, struct hm_imported *im, struct hm_err *err)
@@ -91,14 +157,13 @@ static int open_metrics(struct metrics *m, struct hm_imported *im, struct hm_err
     m->delimiter = find_delimiter(line.text, line.length);
     if (!hm__cells_split(&m->head, &line, m->delimiter))
         return hm__fail_nomem(err);
-    m->series = hm__calloc(m->head.count ? m->head.count : 1, sizeof(*m->series));
-    if (!m->series)
+    if (!describe_columns(m))
         return hm__fail_nomem(err);
     m->step = find_cell(&m->head, "step");
     m->epoch = find_cell(&m->head, "epoch");
     m->time = find_cell(&m->head, "created_at");
     m->runtime = find_cell(&m->head, "_runtime");
-    m->loss = choose_loss(&m->head);
+    m->loss = choose_loss(m);
     m->n = hm__import_n(im, NAN);
     return 0;
 }
@@ -107,6 +172,7 @@ static void close_metrics(struct metrics *m)
 {
     hm__cells_release(&m->head);
     hm__cells_release(&m->row);
+    hm__free(m->columns);
     hm__free(m->series);
 }
 
@@ -122,13 +188,16 @@ static bool next_row(struct metrics *m)
             m->im->failed = true;
             return false;
         }
-        if (m->row.count != m->head.count) {
+        if (m->row.count + m->row.left != m->head.count + m->head.left) {
             m->short_rows++;
             if (!line.whole)
                 hm__import_cut(m->im);
             continue;
         }
         m->rows++;
+        /* A quote ends the last cell, so that it cannot be cut within a number. */
+        if (line.text[line.length - 1] != '"')
+            hm__import_last_line(m->im, &line);
         for (size_t i = 0; i < m->row.count; i++)
             hm__series_add(&m->series[i], m->row.cell[i]);
         return true;
@@ -139,6 +208,12 @@ static bool next_row(struct metrics *m)
 static double row_number(const struct metrics *m, int column)
 {
     return column < 0 ? NAN : hm__cell_number(m->row.cell[column]);
+}
+
+/* Returns whether the cell of the training loss in the current row has a text. */
+static bool has_loss(const struct metrics *m)
+{
+    return m->loss >= 0 && m->row.cell[m->loss][0];
 }
 
 static void put_columns(const struct metrics *m, const char *key)
@@ -153,6 +228,9 @@ static void say_rows(struct metrics *m)
 {
     hm__import_took(m->im, (double)m->im->traces.rows, "losses as traces");
     hm__import_left(m->im, m->short_rows, "rows with another number of cells than the header");
+    hm__import_left(m->im, m->unreadable, "losses that are not a number or have no step");
+    hm__import_left(m->im, m->early, "losses before step 1");
+    say_columns(m);
 }
 
 /* ---- Lightning --------------------------------------------------------------------------------
@@ -172,7 +250,7 @@ static void put_losses(const struct metrics *m, const struct loss_points *points
 
     hm__json_open(j, "loss_series", HM_JSON_OBJECT | HM_JSON_LINES);
     for (size_t i = 0; i < m->head.count; i++) {
-        if (!is_loss(m->head.cell[i]) || points[i].count == 0)
+        if (!m->columns[i].loss || m->columns[i].repeated || points[i].count == 0)
             continue;
         hm__json_open(j, m->head.cell[i], HM_JSON_OBJECT);
         hm__json_put_number(j, "points", points[i].count);
@@ -190,7 +268,7 @@ static void add_losses(struct metrics *m, struct loss_points *points, double *la
     double time = m->time < 0 ? NAN : hm__cell_time(m->row.cell[m->time]);
 
     for (size_t i = 0; i < m->row.count; i++) {
-        double value = is_loss(m->head.cell[i]) ? hm__cell_number(m->row.cell[i]) : NAN;
+        double value = m->columns[i].loss ? hm__cell_number(m->row.cell[i]) : NAN;
         if (isnan(value))
             continue;
         const double point[3] = {epoch, step, value};
@@ -209,8 +287,10 @@ static void add_losses(struct metrics *m, struct loss_points *points, double *la
     double seconds = m->step < 0 ? time - *last_time : NAN;
     if (!isnan(time))
         *last_time = time;
-    if (isnan(loss) || isnan(iteration))
+    if (isnan(loss) || isnan(iteration)) {
+        m->unreadable += has_loss(m);
         return;
+    }
     const struct hm_import_cell cells[] = {hm__cell(m->n), hm__cell(iteration), hm__cell(loss),
                                            hm__cell(seconds)};
     hm__import_row(m->im, &m->im->traces, cells);
@@ -332,10 +412,9 @@ static void put_all_series(const struct metrics *m, bool skip_ranges)
 {
     hm__json_open(&m->im->facts, "series", HM_JSON_OBJECT | HM_JSON_LINES);
     for (size_t i = 0; i < m->head.count; i++) {
-        const char *name = m->head.cell[i];
-        if (skip_ranges && (hm__text_ends(name, "__MIN") || hm__text_ends(name, "__MAX")))
+        if (m->columns[i].repeated || (skip_ranges && m->columns[i].range))
             continue;
-        hm__series_put(&m->im->facts, name, &m->series[i]);
+        hm__series_put(&m->im->facts, m->head.cell[i], &m->series[i]);
     }
     hm__json_close(&m->im->facts);
 }
@@ -353,6 +432,8 @@ static int keras_read(struct hm_imported *im, struct hm_err *err)
                                                hm__cell(row_number(&m, m.loss))};
         if (!isnan(cells[1].number) && !isnan(cells[2].number))
             hm__import_row(im, &im->traces, cells);
+        else
+            m.unreadable += has_loss(&m);
     }
     if (rc == 0) {
         const char delimiter[2] = {m.delimiter, '\0'};
@@ -388,22 +469,23 @@ const struct hm_importer hm__importer_keras_csv = {
 
 /*
  * Adds the points of a row to the traces. Each column whose name has the form "NAME - metric" is a
- * separate run.
+ * separate run with the label labels[column].
  */
-static void add_wandb(struct metrics *m, int step)
+static void add_wandb(struct metrics *m, int step, const char *const *labels)
 {
     double iteration = row_number(m, step);
 
     for (size_t i = 0; i < m->row.count; i++) {
-        const char *name = m->head.cell[i];
-        double value = hm__cell_number(m->row.cell[i]);
-        bool chart =
-            strstr(name, " - ") && !hm__text_ends(name, "__MIN") && !hm__text_ends(name, "__MAX");
-        if (isnan(value) || isnan(iteration) || iteration < 1 || !is_loss(name) ||
-            !(chart || (int)i == m->loss))
+        if (!m->columns[i].loss || !(m->columns[i].chart || (int)i == m->loss) ||
+            !m->row.cell[i][0])
             continue;
-        const struct hm_import_cell cells[] = {hm__cell_text(hm__arena_strdup(m->im->arena, name)),
-                                               hm__cell(m->n), hm__cell(iteration), hm__cell(value),
+        double value = hm__cell_number(m->row.cell[i]);
+        m->unreadable += isnan(value) || isnan(iteration);
+        m->early += !isnan(value) && iteration < 1;
+        if (isnan(value) || isnan(iteration) || iteration < 1)
+            continue;
+        const struct hm_import_cell cells[] = {hm__cell_text(labels[i]), hm__cell(m->n),
+                                               hm__cell(iteration), hm__cell(value),
                                                hm__cell(row_number(m, m->runtime))};
         hm__import_row(m->im, &m->im->traces, cells);
     }
@@ -418,13 +500,25 @@ static double count_ranges(const struct metrics *m)
     double count = 0;
 
     for (size_t i = 0; i < m->head.count; i++)
-        count += hm__text_ends(m->head.cell[i], "__MIN") || hm__text_ends(m->head.cell[i], "__MAX");
+        count += m->columns[i].range;
     return count;
+}
+
+/* Copies the names of the columns to the arena; NULL if memory runs out. */
+static const char *const *copy_names(struct metrics *m)
+{
+    const char **names = hm__arena_alloc(m->im->arena, m->head.count + 1, sizeof(*names));
+
+    for (size_t i = 0; names && i < m->head.count; i++)
+        if (!(names[i] = hm__arena_strdup(m->im->arena, m->head.cell[i])))
+            return NULL;
+    return names;
 }
 
 static int wandb_read(struct hm_imported *im, struct hm_err *err)
 {
     struct metrics m;
+    const char *const *labels = NULL;
     int rc, step = -1;
 
     hm__json_put_text(&im->facts, "format", "wandb csv export");
@@ -433,10 +527,12 @@ static int wandb_read(struct hm_imported *im, struct hm_err *err)
         step = find_cell(&m.head, "Step");
         step = step < 0 ? find_cell(&m.head, "_step") : step;
         step = step < 0 ? find_cell(&m.head, "trainer/global_step") : step;
+        if (!(labels = copy_names(&m)))
+            rc = hm__fail_nomem(err);
     }
     hm__import_columns(&im->traces, "*algorithm,n,iteration,loss,elapsed_s");
     while (rc == 0 && next_row(&m))
-        add_wandb(&m, step);
+        add_wandb(&m, step, labels);
     if (rc == 0) {
         hm__json_put_number(&im->facts, "columns", (double)m.head.count);
         put_columns(&m, "header");

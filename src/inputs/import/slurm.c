@@ -223,6 +223,7 @@ static void put_rest(struct slurm *s, bool header)
     hm__import_took(s->im, (double)s->im->runs.rows, "jobs that completed, as runs");
     hm__import_left(s->im, s->jobs - s->ended, "jobs that failed, run or wait");
     hm__import_left(s->im, s->short_rows, "rows without an identifier");
+    hm__import_left(s->im, (double)s->head.left, "columns after the first %d", HM_CELLS);
     if (s->im->runs.rows > 0)
         hm__import_note(s->im, "n is the number of GPUs of a job, else of nodes, else of "
                                "processors; seconds are those of the whole job");
@@ -253,10 +254,12 @@ static int slurm_rows(struct slurm *s, struct hm_err *err)
             hm__err_hint(err, "name them with the field `set`: columns=JobID,Elapsed,NNodes,State");
             return HM_E_MISSING;
         }
-        if (!line.whole && s->row.count < s->head.count)
+        if (!line.whole && s->row.count < s->head.count) {
             hm__import_cut(s->im);
-        else
-            read_row(s, &job);
+            continue;
+        }
+        hm__import_last_line(s->im, &line);
+        read_row(s, &job);
     }
     finish_job(s, &job);
     hm__json_close(&s->im->facts);

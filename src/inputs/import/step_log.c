@@ -98,6 +98,7 @@ static int read_steps(struct hm_imported *im, const struct step_format *f)
                 hm__import_cut(im);
             continue;
         }
+        hm__import_last_line(im, &line);
         double seconds = isnan(ms) ? tokens / rate : ms / 1000;
         rates += isnan(seconds) && !isnan(rate);
         if (points++ < 1000) {

@@ -124,15 +124,27 @@ static void drop_line(struct hm_stream *s)
     }
 }
 
-enum { LINES_CHECKED = 512 }; /* Number of lines between two checks of the budget. */
+/* Number of lines, and of bytes in lines, between two checks of the budget. */
+enum { LINES_CHECKED = 512, BYTES_CHECKED = 64 * 1024 };
+
+/*
+ * Returns whether the budget is spent, and checks it now and then: a reader may skip many lines
+ * without an allocation, which would check the budget.
+ */
+static bool line_is_late(struct hm_stream *s)
+{
+    if (++s->lines % LINES_CHECKED != 0 && hm__stream_offset(s) - s->checked < BYTES_CHECKED)
+        return false;
+    s->checked = hm__stream_offset(s);
+    return hm__budget_spent(NULL);
+}
 
 bool hm__stream_line(struct hm_stream *s, struct hm_line *line)
 {
     size_t looked = 0, ready = hm__stream_peek(s, 1);
     const char *end = NULL;
 
-    /* A reader may skip many lines without an allocation, which would check the budget. */
-    if (ready == 0 || (++s->lines % LINES_CHECKED == 0 && hm__budget_spent(NULL)))
+    if (ready == 0 || line_is_late(s))
         return false;
     while (!(end = memchr(s->buffer + s->at + looked, '\n', ready - looked))) {
         looked = ready;

@@ -21,6 +21,7 @@ struct hm_stream {
     size_t at, length;
     uint64_t before;    /* Number of bytes in the stream before the bytes in the buffer. */
     uint64_t lines;     /* Number of lines that were read. */
+    uint64_t checked;   /* Number of bytes that had been read when the budget was last checked. */
     bool ended;         /* True if all bytes of the source have been read. */
     bool cut;           /* True if the compressed file is truncated or damaged. */
     int rc;             /* Error code if reading failed; 0 if there is no error. */
