@@ -10,8 +10,8 @@
  *   stretch the first character of a piece is repeated, as in a long name or many brackets
  *
  * Two pieces of a file also grow to half of the size each, because work can grow with the product
- * of two lengths: both in the same of the first three ways, or one is stretched and the other
- * repeated.
+ * of two lengths: both in the same of the first three ways; or a word is stretched and a line after
+ * it is repeated.
  *
  * Each input is read by a child process, whose processor time and memory are compared with limits.
  *
@@ -228,13 +228,30 @@ static void try_one(const struct trial *t, const struct piece *piece)
         try_ways(t, piece, 1, &way);
 }
 
+/* Tries two pieces in each of the ways that suit two. */
 static void try_two(const struct trial *t, const struct piece *two)
 {
-    static const int ways[][2] = {
-        {REPEAT, REPEAT}, {COUNT, COUNT}, {NUMBER, NUMBER}, {STRETCH, REPEAT}, {REPEAT, STRETCH}};
+    for (int way = 0; way < STRETCH; way++)
+        try_ways(t, two, 2, (const int[]){way, way});
+}
 
-    for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
-        try_ways(t, two, 2, ways[i]);
+/* Tries a stretched word before a line that is repeated. */
+static void try_word_and_line(const struct trial *t, struct piece word, size_t number)
+{
+    static const int ways[] = {STRETCH, REPEAT};
+    struct piece two[2] = {word};
+    size_t from = word.to;
+
+    for (size_t i = 0; i <= number % 4; i++) {
+        while (from < t->size && t->base[from - 1] != '\n')
+            from++;
+        if (from == t->size)
+            break;
+        two[1] = (struct piece){from, piece_end(t->base, t->size, from, true)};
+        from = two[1].to;
+    }
+    if (two[1].to > 0)
+        try_ways(t, two, 2, ways);
 }
 
 /* Finds at most PIECES_MAX pieces of a file. Returns their number. */
@@ -273,6 +290,8 @@ static void try_file(const char *path, struct grown *out, size_t most, const cha
             two[0] = pieces[first];
             two[1] = pieces[first + 1 + (size_t)(random >> 20) % (count - 1 - first)];
             try_two(&t, two);
+            if (!lines)
+                try_word_and_line(&t, two[0], i);
         }
     }
 }

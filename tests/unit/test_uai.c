@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "memory.h"
+#include "text.h"
 #include "uai.h"
 
 static int load(const char *text, struct hm_markov **ret_markov, struct hm_err *err)
@@ -124,6 +125,35 @@ static void broken_files_are_named(void **state)
     assert_string_equal(err.source, "/nowhere/x.uai");
 }
 
+/* A file of 5 kB cannot have 4 million states that are in no factor; one with more bytes can. */
+static void numbers_of_states_need_bytes(void **state)
+{
+    enum { VARIABLES = 1030 };
+    struct hm_markov *m = NULL;
+    struct hm_err err = {0};
+    struct hm_text text = {0};
+
+    (void)state;
+    hm__text_addf(&text, "MARKOV\n%d\n", VARIABLES);
+    for (int i = 0; i < VARIABLES; i++)
+        hm__text_addf(&text, "%d ", 4096);
+    hm__text_add(&text, "\n0\n");
+    assert_int_equal(load(text.data, &m, &err), HM_E_LIMIT);
+    assert_string_equal(err.message, "more than 4214964 states in all");
+    assert_int_equal(err.line, 3);
+    hm__text_release(&text);
+    hm__text_addf(&text, "MARKOV\n%d\n", VARIABLES);
+    for (int i = 0; i < VARIABLES; i++)
+        hm__text_addf(&text, "%d ", 4096);
+    hm__text_add(&text, "\n1\n1 0\n4096\n");
+    for (int i = 0; i < 4096; i++)
+        hm__text_add(&text, "0.25 ");
+    assert_int_equal(load(text.data, &m, NULL), 0);
+    assert_int_equal(m->unary_places[VARIABLES], VARIABLES * 4096);
+    hm__markov_free(m);
+    hm__text_release(&text);
+}
+
 static void failed_allocations_are_reported(void **state)
 {
     long after = 0;
@@ -148,6 +178,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(files_are_read),
         cmocka_unit_test(broken_files_are_named),
+        cmocka_unit_test(numbers_of_states_need_bytes),
         cmocka_unit_test(failed_allocations_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

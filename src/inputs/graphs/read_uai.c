@@ -6,9 +6,9 @@
  * (http://www.cs.huji.ac.il/project/PASCAL/fileFormat.php). Factors of the same variables are
  * multiplied into one.
  *
- * Limits: factors have one or two variables, and all variables together have at most 2^27 states.
- * The memory grows with the contents of the file, not with the sizes in its header, except that
- * each state of a variable takes one potential.
+ * Limits: factors have one or two variables. All variables together have at most 2^27 states, and
+ * at most 2^22 states plus 4 for each byte of the file. Each state takes one potential, also in a
+ * file without factors; other memory grows with the contents of the file.
  */
 #include <math.h>
 #include <stdio.h>
@@ -22,8 +22,12 @@
 #include "uai.h"
 
 enum { UAI_BUFFER = HM_BUFFER_SIZE(64 * 1024, 512), WORD = 64 };
-/* Largest total number of states of all variables; their potentials use 1 GiB. */
-static const size_t MOST_STATES = (size_t)1 << 27;
+/*
+ * Largest total number of states of all variables, whose potentials use 1 GiB; and the number of
+ * states that a file of any size may have, and more of them for each byte. A factor of one variable
+ * has at least two bytes for each state.
+ */
+static const double MOST_STATES = 1 << 27, FREE_STATES = 1 << 22, BYTE_STATES = 4;
 
 struct factor {
     /*
@@ -41,10 +45,13 @@ struct uai_reader {
     const char *path;
     struct hm_err *err;
     int line;         /* Line number of the next byte, counted from 1. */
+    double read;      /* Number of bytes in the words that were read. */
     char word[WORD];  /* The word that was read most recently; "" at the end of the file. */
     int word_line;    /* Line number of the word that was read most recently. */
     uint32_t *states; /* Number of states of each variable; owned. */
     size_t variables, states_room;
+    double state_sum;       /* Number of states of all variables. */
+    int states_line;        /* Line number of the last number of states. */
     struct factor *factors; /* All factors of the file; owned. */
     size_t factor_count, factor_room;
     double *values; /* Values of all factors; owned. */
@@ -81,6 +88,7 @@ static int read_word(struct uai_reader *in)
         in->word[used++] = (char)c;
     }
     in->word[used] = '\0';
+    in->read += (double)used + 1;
     in->line += c == '\n';
     return c < -1 ? c + 1 : 0;
 }
@@ -173,9 +181,18 @@ static int read_opening(struct uai_reader *in)
     return place_error(in, HM_E_SYNTAX, in->word_line);
 }
 
+static int fail_states(struct uai_reader *in, double most)
+{
+    hm__fail(in->err, HM_E_LIMIT, "more than %.0f states in all", most);
+    hm__err_hint(in->err,
+                 "a file may have %.0f states and %.0f for each of its bytes, at most %.0f",
+                 FREE_STATES, BYTE_STATES, MOST_STATES);
+    return place_error(in, HM_E_LIMIT, in->states_line);
+}
+
 static int read_states(struct uai_reader *in)
 {
-    double count, states, sum = 0;
+    double count, states;
     int rc = read_whole(in, "the number of variables", 1, UINT32_MAX, &count);
 
     while (rc == 0 && (double)in->variables < count) {
@@ -184,11 +201,10 @@ static int read_states(struct uai_reader *in)
             rc = add_states(in, (uint32_t)states);
         if (rc)
             return rc;
-        sum += states;
-        if (sum > (double)MOST_STATES) {
-            hm__fail(in->err, HM_E_LIMIT, "more than %zu states in all", MOST_STATES);
-            return place_error(in, HM_E_LIMIT, in->word_line);
-        }
+        in->state_sum += states;
+        in->states_line = in->word_line;
+        if (in->state_sum > MOST_STATES)
+            return fail_states(in, MOST_STATES);
     }
     return rc;
 }
@@ -276,6 +292,8 @@ static int read_factors(struct uai_reader *in, double *log_scale)
         hm__fail(in->err, HM_E_SYNTAX, "\"%s\" after the last factor", in->word);
         return place_error(in, HM_E_SYNTAX, in->word_line);
     }
+    if (rc == 0 && in->state_sum > FREE_STATES + BYTE_STATES * in->read)
+        return fail_states(in, FREE_STATES + BYTE_STATES * in->read);
     return rc;
 }
 
