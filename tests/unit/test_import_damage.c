@@ -2,6 +2,7 @@
  * Tests that imports of damaged or cut files say so: each file is read twice, once as a program
  * writes it and once with the damage.
  */
+#include "archive_made.h"
 #include "import_samples.h"
 
 /* ---- imports ----------------------------------------------------------------------------------
@@ -125,6 +126,67 @@ static void constants_without_a_name_are_not_looked_up(void **state)
     add_message(&model, 7, &graph);
     assert_partial("many constants", "onnx", &model, false);
     hm__text_release(&model);
+}
+
+/* ---- archives and compressed files -------------------------------------------------------------
+ */
+
+static const char log_text[] = "iter 0: loss 10.5, time 3000.00ms, mfu -100.00%\n"
+                               "iter 10: loss 9.5, time 200.00ms, mfu 30.00%\n";
+
+/* Replaces a number in bytes that contain the text of the log. */
+static void damage_log(struct hm_text *bytes)
+{
+    for (size_t i = 0; i + 5 < bytes->length; i++)
+        if (memcmp(bytes->data + i, " 10.5", 5) == 0)
+            memcpy(bytes->data + i, " 10.6", 5);
+}
+
+/* Members of zip archives have a checksum, whether they are compressed or not. */
+static void checksums_of_zip_members_are_compared(void **state)
+{
+    (void)state;
+    for (int deflated = 0; deflated <= (getenv("HM_ZLIB") != NULL); deflated++) {
+        struct hm_text zip = {0}, directory = {0}, data = {0};
+        const size_t length = strlen(log_text);
+        if (deflated)
+            put_deflated(&data, log_text, length);
+        else
+            hm__text_add(&data, log_text);
+        put_entry(&zip, &directory, "run_n4.log", &data, deflated ? 8 : 0,
+                  hm__checksum_zip(0, log_text, length), length);
+        put_directory(&zip, &directory, 1);
+        assert_partial("zip", NULL, &zip, false);
+        damage_log(&zip);
+        assert_partial("zip", NULL, &zip, true);
+        hm__text_release(&zip);
+        hm__text_release(&data);
+    }
+}
+
+/* Zeros may follow gzip data, and other gzip data; other bytes are damage. */
+static void bytes_after_gzip_data_are_damage(void **state)
+{
+    static const char zeros[600];
+    const size_t half = strlen(log_text) / 2;
+
+    (void)state;
+    if (!getenv("HM_ZLIB"))
+        skip();
+    for (int i = 0; i < 4; i++) {
+        struct hm_text bytes = {0};
+        put_gzip(&bytes, log_text, half);
+        size_t second = bytes.length;
+        put_gzip(&bytes, log_text + half, strlen(log_text) - half);
+        if (i == 1 || i == 2)
+            hm__text_add_n(&bytes, zeros, sizeof(zeros));
+        if (i == 2)
+            hm__text_add(&bytes, "x");
+        if (i == 3)
+            bytes.data[second] ^= 1;
+        assert_partial("gzip", "nanogpt", &bytes, i >= 2);
+        hm__text_release(&bytes);
+    }
 }
 
 /* ---- tables and logs --------------------------------------------------------------------------
@@ -252,6 +314,8 @@ static void byte_order_marks_are_skipped(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(checksums_of_zip_members_are_compared),
+        cmocka_unit_test(bytes_after_gzip_data_are_damage),
         cmocka_unit_test(last_lines_without_a_break_are_noted),
         cmocka_unit_test(left_out_cells_are_counted),
         cmocka_unit_test(columns_beyond_the_limit_are_counted),

@@ -175,7 +175,7 @@ static void empty_blocks_are_read(void **state)
     assert_string_equal((const char *)out, "ok");
 }
 
-/* Checksums must equal the published values of xxHash32. */
+/* Checksums must equal the published values of xxHash32 and CRC-32. */
 static void checksums_are_those_published(void **state)
 {
     (void)state;
@@ -184,6 +184,8 @@ static void checksums_are_those_published(void **state)
     assert_int_equal(
         hm__xxhash32((const unsigned char *)"Nobody inspects the spammish repetition", 39, 0),
         0xe2293b2f);
+    assert_int_equal(hm__checksum_zip(0, "", 0), 0);
+    assert_int_equal(hm__checksum_zip(hm__checksum_zip(0, "1234", 4), "56789", 5), 0xcbf43926);
 }
 
 /* A snappy stream as Java writes it has a header, one block, another header and one block. */

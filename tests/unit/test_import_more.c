@@ -5,6 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "archive_made.h"
 #include "import_samples.h"
 
 /* The result of one import and its facts. */
@@ -472,50 +473,6 @@ static void networks_of_astra_sim_are_clusters(void **state)
 /* ---- archives ---------------------------------------------------------------------------------
  */
 
-static void put_uint(struct hm_text *out, uint64_t value, int size)
-{
-    for (int i = 0; i < size; i++) {
-        char byte = (char)(i < 8 ? value >> (8 * i) & 255 : 0);
-        hm__text_add_n(out, &byte, 1);
-    }
-}
-
-/* Writes a stored member and its entry in the directory. */
-static void put_member(struct hm_text *out, struct hm_text *directory, const char *name,
-                       const char *text, uint64_t packed)
-{
-    size_t at = out->length;
-
-    hm__text_add_n(out, "PK\003\004\024\0\0\0\0\0\0\0\0\0\0\0\0\0", 18);
-    put_uint(out, packed, 4);
-    put_uint(out, packed, 4);
-    put_uint(out, strlen(name), 2);
-    put_uint(out, 0, 2);
-    hm__text_add(out, name);
-    hm__text_add(out, text);
-    hm__text_add_n(directory, "PK\001\002\024\0\024\0\0\0\0\0\0\0\0\0\0\0\0\0", 20);
-    put_uint(directory, packed, 4);
-    put_uint(directory, packed, 4);
-    put_uint(directory, strlen(name), 2);
-    put_uint(directory, 0, 12);
-    put_uint(directory, at, 4);
-    hm__text_add(directory, name);
-}
-
-static void put_end(struct hm_text *out, struct hm_text *directory, unsigned count)
-{
-    size_t at = out->length;
-
-    hm__text_add_n(out, directory->data, directory->length);
-    hm__text_add_n(out, "PK\005\006\0\0\0\0", 8);
-    put_uint(out, count, 2);
-    put_uint(out, count, 2);
-    put_uint(out, directory->length, 4);
-    put_uint(out, at, 4);
-    put_uint(out, 0, 2);
-    hm__text_release(directory);
-}
-
 static const char log_text[] = "iter 0: loss 10.5, time 3000.00ms, mfu -100.00%\n"
                                "iter 10: loss 9.5, time 200.00ms, mfu 30.00%\n";
 
@@ -527,7 +484,7 @@ static void archives_are_read(void **state)
 
     (void)state;
     put_member(&zip, &directory, "run_n4.log", log_text, strlen(log_text));
-    put_end(&zip, &directory, 1);
+    put_directory(&zip, &directory, 1);
     struct taken t = take("nanogpt", zip.data, zip.length, NULL);
     assert_string_equal(t.im->name, "file/run_n4.log");
     assert_false(t.im->partial);
@@ -555,7 +512,7 @@ static void archives_with_huge_sizes_are_refused(void **state)
 
     (void)state;
     put_member(&zip, &directory, "a.log", log_text, UINT32_MAX);
-    put_end(&zip, &directory, 1);
+    put_directory(&zip, &directory, 1);
     struct hm_import_from from = {.name = "file", .data = zip.data, .length = zip.length};
     assert_int_equal(hm__import_new(&from, &im, &err), HM_E_SYNTAX);
     assert_int_equal(err.code, HM_E_SYNTAX);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "archive_made.h"
 #include "budget.h"
 #include "import_samples.h"
 
@@ -166,6 +167,31 @@ static void truncated_archives_are_partial(void **state)
     }
     assert_true(taken > 2 * BLOCK);
     hm__text_release(&tar);
+}
+
+/* The checksum of a compressed archive is after the blocks of zeros that end the archive. */
+static void checksums_of_compressed_archives_are_compared(void **state)
+{
+    struct hm_text tar = {0}, packed = {0};
+    struct hm_imported *im = NULL;
+    struct hm_err err;
+
+    (void)state;
+    if (!getenv("HM_ZLIB"))
+        skip();
+    put_file(&tar, "run_n4.log", log_text, '0', true);
+    put_end(&tar);
+    put_gzip(&packed, tar.data, tar.length);
+    assert_int_equal(import_tar(&packed, packed.length, &im, &err), 0);
+    assert_false(im->partial);
+    hm__import_free(im);
+    packed.data[packed.length - 5] ^= 1;
+    im = NULL;
+    int rc = import_tar(&packed, packed.length, &im, &err);
+    assert_true(rc ? err.message[0] != '\0' : im->partial);
+    hm__import_free(im);
+    hm__text_release(&tar);
+    hm__text_release(&packed);
 }
 
 static void damaged_archives_are_refused(void **state)
@@ -371,6 +397,7 @@ int main(void)
         cmocka_unit_test(prefixes_are_folders),
         cmocka_unit_test(long_names_and_sizes_are_read),
         cmocka_unit_test(truncated_archives_are_partial),
+        cmocka_unit_test(checksums_of_compressed_archives_are_compared),
         cmocka_unit_test(damaged_archives_are_refused),
         cmocka_unit_test(parts_are_read_in_order),
         cmocka_unit_test(stragglers_are_described),

@@ -384,10 +384,10 @@ static int read_contents(struct hm_imported *im, const struct hm_importer *as, s
     hm__json_open(&im->facts, NULL, HM_JSON_OBJECT | HM_JSON_LINES);
     rc = im->importer->read(im, err);
     /*
-     * A truncated compressed file is detected only at its end, so the rest of the file is also
-     * read.
+     * Damage to a compressed file or to a member of an archive is found only at its end, so the
+     * rest of the file is also read.
      */
-    while (rc == 0 && im->codec && hm__stream_refill(&im->in))
+    while (rc == 0 && hm__source_finds_damage(im->in.source) && hm__stream_refill(&im->in))
         ;
     if (rc == 0 && im->in.rc)
         rc = im->in.rc;

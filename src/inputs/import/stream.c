@@ -48,7 +48,7 @@ static bool stream_grow(struct hm_stream *s)
      * If decompression fails after some bytes, these bytes are used, and the stream counts as
      * truncated.
      */
-    if (rc == HM_E_IO && s->before + s->length > 0 && hm__source_codec(s->source))
+    if (rc == HM_E_IO && s->before + s->length > 0 && hm__source_finds_damage(s->source))
         s->cut = true;
     else if (rc)
         s->rc = rc;
@@ -102,7 +102,7 @@ uint64_t hm__stream_skip(struct hm_stream *s, uint64_t count)
     int rc = hm__source_skip(s->source, count - ready, &skipped, &err);
     s->before += skipped;
     s->ended = rc != 0 || skipped < count - ready;
-    if (rc == HM_E_IO && hm__source_codec(s->source))
+    if (rc == HM_E_IO && hm__source_finds_damage(s->source))
         s->cut = true;
     else if (rc)
         s->rc = rc;

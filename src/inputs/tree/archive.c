@@ -197,7 +197,10 @@ static int read_directory(struct hm_archive *a, const struct directory *d, struc
         struct hm_archive_member m = {.header = read_uint(p + 42, 4),
                                       .packed = read_uint(p + 20, 4),
                                       .method = (unsigned)read_uint(p + 10, 2),
-                                      .encrypted = (p[8] & 1) != 0};
+                                      .encrypted = (p[8] & 1) != 0,
+                                      .verified = true,
+                                      .checksum = (uint32_t)read_uint(p + 16, 4),
+                                      .size = read_uint(p + 24, 4)};
         if (name + extra + comment > (size_t)(end - p) - ENTRY_SIZE)
             break;
         read_extra(p + ENTRY_SIZE + name, extra, read_uint(p + 24, 4), &m.packed, &m.header);
@@ -236,7 +239,10 @@ static int scan_members(struct hm_archive *a, struct hm_err *err)
         struct hm_archive_member m = {.header = at,
                                       .packed = streamed || packed > left ? left : packed,
                                       .method = (unsigned)read_uint(p + 8, 2),
-                                      .encrypted = (p[6] & 1) != 0};
+                                      .encrypted = (p[6] & 1) != 0,
+                                      .verified = !streamed && packed <= left,
+                                      .checksum = (uint32_t)read_uint(p + 14, 4),
+                                      .size = read_uint(p + 22, 4)};
         rc = add_member(a, MEMBERS_MOST, name, length, m, err);
         if (streamed)
             break;
@@ -371,6 +377,9 @@ int hm__archive_source(struct hm_archive *a, const struct hm_archive_member *m,
                                         .memory = a->memory ? a->memory + data : NULL,
                                         .at = data,
                                         .length = m->packed,
-                                        .deflated = m->method == 8};
+                                        .deflated = m->method == 8,
+                                        .verified = m->verified,
+                                        .checksum = m->checksum,
+                                        .size = m->size};
     return hm__source_open_part(&part, name, ret_source, err);
 }

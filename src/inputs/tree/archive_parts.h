@@ -15,6 +15,10 @@ struct hm_archive_member {
     uint64_t packed; /* Size of the member's data in the archive, in bytes, compressed or not. */
     unsigned method; /* Method of compression: 0 for stored, 8 for deflated. */
     bool encrypted;
+    /* True if `checksum` and `size` are known, as for members of a complete zip archive. */
+    bool verified;
+    uint32_t checksum; /* CRC-32 of the bytes after decompression. */
+    uint64_t size;     /* Their number; UINT32_MAX if it has more than 32 bits. */
 };
 
 struct hm_archive {

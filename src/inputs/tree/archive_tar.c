@@ -158,7 +158,7 @@ struct tar_list {
     struct hm_source *source;
     uint64_t at; /* Position after the last header that was read. */
     struct tar_extra extra;
-    bool ended; /* True if the blocks of zeros at the end were found. */
+    bool ended; /* True if the blocks of zeros at the end were found, and no damage after them. */
 };
 
 /* Reads the member after a header. Returns 0 or a negative code, which is HM_E_IO if the archive is
@@ -232,6 +232,12 @@ int hm__tar_list(struct hm_archive *a, struct hm_err *err)
     }
     a->packed = hm__source_codec(l.source) != NULL;
     a->unpacked = hm__source_offset(l.source);
+    /* The checksum of a compressed archive is at its end. */
+    if (rc == 0 && l.ended && a->packed) {
+        uint64_t skipped;
+        rc = hm__source_skip(l.source, UINT64_MAX, &skipped, &reading);
+        l.ended = rc == 0;
+    }
     hm__source_close(l.source);
     /* The members before the end of a truncated archive can still be read. */
     a->cut = !l.ended;

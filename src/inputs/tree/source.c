@@ -48,6 +48,11 @@ struct hm_source {
     uint64_t consumed, produced; /* Bytes that the codec has read and written. */
     uint64_t taken;              /* Bytes that were read from the file or from memory. */
     uint64_t offset;             /* Decoded bytes that were read or skipped. */
+    /* The checksum and size of a member of an archive, and those of the bytes so far: decoded ones
+     * if `inflate` is true, otherwise those of the file. */
+    bool verified;
+    uint32_t checksum_wanted, checksum;
+    uint64_t size_wanted, size;
 };
 
 static int source_fail(const struct hm_source *s, struct hm_err *err, int code, const char *what)
@@ -123,6 +128,9 @@ int hm__source_open_part(const struct hm_source_part *part, const char *name,
         }
     }
     s->inflate = part->deflated;
+    s->verified = part->verified;
+    s->checksum_wanted = part->checksum;
+    s->size_wanted = part->size;
     if (part->deflated && !(outer = source_new(name))) {
         hm__source_close(s);
         return hm__fail_nomem(err);
@@ -154,8 +162,26 @@ const char *hm__source_codec(const struct hm_source *s)
     return s->inner ? hm__source_codec(s->inner) : NULL;
 }
 
+bool hm__source_finds_damage(const struct hm_source *s)
+{
+    return s->codec || s->verified || (s->inner && hm__source_finds_damage(s->inner));
+}
+
+/* Adds bytes to the checksum and, if there are none, since they have ended, compares it. */
+static int source_verify(struct hm_source *s, const void *data, size_t length, struct hm_err *err)
+{
+    if (!s->verified)
+        return 0;
+    s->checksum = hm__checksum_zip(s->checksum, data, length);
+    s->size += length;
+    if (length > 0 || (s->checksum == s->checksum_wanted &&
+                       (s->size == s->size_wanted || s->size_wanted == UINT32_MAX)))
+        return 0;
+    return source_fail(s, err, HM_E_IO, "the checksum of the archive is not that of the file");
+}
+
 /* Reads bytes of the file without decoding them; *ret_length is 0 at the end. */
-static int raw_read(struct hm_source *s, void *buffer, size_t room, size_t *ret_length,
+static int raw_take(struct hm_source *s, void *buffer, size_t room, size_t *ret_length,
                     struct hm_err *err)
 {
     ssize_t got;
@@ -187,6 +213,15 @@ static int raw_read(struct hm_source *s, void *buffer, size_t room, size_t *ret_
     s->taken += (uint64_t)got;
     *ret_length = (size_t)got;
     return 0;
+}
+
+/* Same as raw_take; verifies the bytes if they are stored in an archive. */
+static int raw_read(struct hm_source *s, void *buffer, size_t room, size_t *ret_length,
+                    struct hm_err *err)
+{
+    int rc = raw_take(s, buffer, room, ret_length, err);
+
+    return rc || s->inflate || room == 0 ? rc : source_verify(s, buffer, *ret_length, err);
 }
 
 /* Returns whether a source decodes to much more than the bytes of the file that it has used. */
@@ -357,6 +392,8 @@ int hm__source_read(struct hm_source *s, char *buffer, size_t room, size_t *ret_
 {
     int rc = source_read(s, buffer, room, ret_length, err);
 
+    if (rc == 0 && s->inflate && room > 0)
+        rc = source_verify(s, buffer, *ret_length, err);
     s->offset += rc ? 0 : *ret_length;
     return rc;
 }
@@ -369,7 +406,7 @@ static uint64_t source_seek(struct hm_source *s, uint64_t count)
     struct stat status;
     off_t at;
 
-    if (s->inner)
+    if (s->inner || s->verified)
         return 0;
     if (s->file < 0) {
         uint64_t take = count < s->memory_left ? count : s->memory_left;

@@ -23,6 +23,10 @@ struct hm_source_part {
     const char *memory;  /* First byte of the range, which must outlive the source. */
     uint64_t at, length; /* Position of the range in the file, and its number of bytes. */
     bool deflated;       /* True if the bytes are a deflate stream without a header. */
+    /* True if `checksum` and `size` are those of the bytes, after inflating, which are verified. */
+    bool verified;
+    uint32_t checksum; /* See hm__checksum_zip. */
+    uint64_t size;     /* Number of bytes; UINT32_MAX if it is not known. */
 };
 
 /*
@@ -67,6 +71,11 @@ int hm__source_read_all(const char *path, char **ret_text, size_t *ret_length, s
  * the file ends earlier. */
 int hm__source_skip(struct hm_source *source, uint64_t count, uint64_t *ret_skipped,
                     struct hm_err *err);
+/*
+ * Returns, after the first read, whether damage is found while the bytes are read, at the latest at
+ * their end: they are compressed, or have a checksum. Reading then fails with HM_E_IO.
+ */
+bool hm__source_finds_damage(const struct hm_source *source);
 /* Returns the name of the codec after the first read; NULL if the file is not compressed. */
 const char *hm__source_codec(const struct hm_source *source);
 void hm__source_close(struct hm_source *source);

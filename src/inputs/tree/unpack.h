@@ -46,6 +46,11 @@ extern const struct hm_codec hm__codec_gzip, hm__codec_zstd, hm__codec_lz4, hm__
 extern const struct hm_codec hm__codec_deflate;
 
 /*
+ * Continues the CRC-32 of zip archives (ISO 3309) over more bytes; the checksum of no bytes is 0.
+ */
+uint32_t hm__checksum_zip(uint32_t sum, const void *data, size_t length);
+
+/*
  * Returns the codec of a file that begins with these bytes, or NULL if the file is not compressed.
  */
 const struct hm_codec *hm__codec_find(const unsigned char *head, size_t length);
