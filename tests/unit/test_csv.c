@@ -38,6 +38,29 @@ static void fields_quotes_and_line_ends(void **state)
     hm__csv_close(csv);
 }
 
+/* A line is a comment only if its first byte is '#'; quotes in comments have no meaning. */
+static void comments_begin_with_a_hash(void **state)
+{
+    struct hm_csv *csv = open_text("# sizes\na,b\n\"#1\",2\n# a,\"x\n3,4\n#,\"\n#");
+    char **f;
+
+    (void)state;
+    assert_int_equal(hm__csv_next(csv, &f, NULL), 1);
+    assert_string_equal(f[0], "#1");
+    assert_int_equal(hm__csv_line(csv), 3);
+    assert_int_equal(hm__csv_next(csv, &f, NULL), 1);
+    assert_string_equal(f[0], "3");
+    assert_int_equal(hm__csv_line(csv), 5);
+    assert_int_equal(hm__csv_next(csv, &f, NULL), 0);
+    hm__csv_close(csv);
+    csv = open_text("\"#a\"\n1\n\"#2\"\n");
+    assert_int_equal(hm__csv_column(csv, "#a"), 0);
+    assert_int_equal(hm__csv_next(csv, &f, NULL), 1);
+    assert_int_equal(hm__csv_next(csv, &f, NULL), 1);
+    assert_string_equal(f[0], "#2");
+    hm__csv_close(csv);
+}
+
 static void broken_files_are_named(void **state)
 {
     static const struct {
@@ -49,6 +72,10 @@ static void broken_files_are_named(void **state)
         {"a,a\n", "column 'a' appears twice", 4, 1},
         {"a,b\n1\n", "1 fields where the header has 2", 6, 2},
         {"a,b\n1,2\n1,\"2\n", "a quote is opened and never closed", 12, 3},
+        {"a,b\n# x\n1,\"10\"5\n",
+         "text after the closing quote of a field (a quote inside a field is written twice)", 18,
+         3},
+        {"a,b\n# \0\n", "a NUL byte: this is not a text file", 8, 2},
         {"a,b\n1,\0\n", "a NUL byte: this is not a text file", 8, 2},
     };
 
@@ -185,6 +212,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fields_quotes_and_line_ends),
+        cmocka_unit_test(comments_begin_with_a_hash),
         cmocka_unit_test(broken_files_are_named),
         cmocka_unit_test(prices_are_imported),
         cmocka_unit_test(broken_price_lists_are_named),

@@ -23,6 +23,7 @@ struct hm_csv {
     size_t length, at;     /* Number of bytes in `data`, and index of the next byte to read. */
     int line;              /* Line number of the next byte, counted from 1. */
     int row_line;          /* Line on which the current row began. */
+    bool hash;             /* True if the first byte of the row is '#'. */
     struct hm_text row;    /* The fields of the row, each followed by NUL. */
     size_t *starts;        /* Offset of each field in `row`; owned. */
     size_t count, room;    /* Number of fields in the row, and capacity of `starts`. */
@@ -91,8 +92,15 @@ static int read_quoted(struct hm_csv *csv, struct hm_err *err)
         if (c == -1)
             return csv_fail(csv, err, HM_E_SYNTAX, "a quote is opened and never closed");
         if (c == '"') {
-            if (peek_byte(csv, err) != '"')
+            int next = peek_byte(csv, err);
+            if (next < -1)
+                return next + 1;
+            if (next == -1 || strchr(",\r\n", next))
                 return 0;
+            if (next != '"')
+                return csv_fail(csv, err, HM_E_SYNTAX,
+                                "text after the closing quote of a field (a quote inside a field "
+                                "is written twice)");
             csv->at++;
         }
         csv->line += c == '\n';
@@ -132,6 +140,7 @@ static int read_record(struct hm_csv *csv, struct hm_err *err)
     c = peek_byte(csv, err);
     if (c < 0)
         return c == -1 ? 0 : c + 1;
+    csv->hash = c == '#';
     if ((rc = start_field(csv, err)))
         return rc;
     for (;;) {
@@ -170,7 +179,7 @@ static int read_header(struct hm_csv *csv, struct hm_err *err)
 
     do
         rc = read_record(csv, err);
-    while (rc == 1 && csv->count == 1 && csv->row.data[0] == '#');
+    while (rc == 1 && csv->count == 1 && csv->hash);
     if (rc < 0)
         return rc;
     if (rc == 1 && strncmp(csv->row.data, "\xef\xbb\xbf", 3) == 0)
@@ -287,14 +296,30 @@ int hm__csv_need(const struct hm_csv *csv, const char *name, int *ret_column, st
     return HM_E_MISSING;
 }
 
+/* Skips lines that begin with '#', in which quotes have no meaning. */
+static int skip_comments(struct hm_csv *csv, struct hm_err *err)
+{
+    int c;
+
+    while ((c = peek_byte(csv, err)) == '#') {
+        csv->row_line = csv->line;
+        while ((c = next_byte(csv, err)) > 0 && c != '\n')
+            ;
+        if (c == 0)
+            return csv_fail(csv, err, HM_E_SYNTAX, "a NUL byte: this is not a text file");
+        csv->line += c == '\n';
+    }
+    return c < -1 ? c + 1 : 0;
+}
+
 int hm__csv_next(struct hm_csv *csv, char ***ret_fields, struct hm_err *err)
 {
     int rc;
 
-    do
-        rc = read_record(csv, err);
-    while (rc == 1 && (csv->row.data[0] == '#' ||
-                       (csv->count == 1 && csv->row.data[0] == '\0' && csv->columns > 1)));
+    do {
+        rc = skip_comments(csv, err);
+        rc = rc ? rc : read_record(csv, err);
+    } while (rc == 1 && csv->count == 1 && csv->row.data[0] == '\0' && csv->columns > 1);
     if (rc <= 0)
         return rc;
     if (csv->count != csv->columns) {
