@@ -1,6 +1,6 @@
 /*
- * Tests that imports of damaged or cut files say so: each file is read twice, once as a program
- * writes it and once with the damage.
+ * Tests that imports say what they cannot use: damaged or cut files, values that cannot be read,
+ * and data beyond a limit.
  */
 #include "archive_made.h"
 #include "import_samples.h"
@@ -311,9 +311,114 @@ static void byte_order_marks_are_skipped(void **state)
                  "|took 1 jobs|", NULL});
 }
 
+/* Jobs after those that can be stored are counted. */
+static void jobs_beyond_the_limit_are_counted(void **state)
+{
+    struct hm_text text = {0};
+
+    (void)state;
+    hm__text_add(&text, "{\"Event\":\"SparkListenerLogStart\",\"Spark Version\":\"3.3.0\"}\n");
+    for (int i = 0; i < 50010; i++)
+        hm__text_addf(&text, "{\"Event\":\"SparkListenerJobStart\",\"Job ID\":%d}\n", i);
+    CHECK_TEXTS({"a long log", "spark", text.data, "|left 10 jobs after the first 50000|", NULL});
+    hm__text_release(&text);
+}
+
+/* ---- configurations and platforms -------------------------------------------------------------
+ */
+
+/* Imports a configuration with further keys; returns its number of layers, or -1 after an error. */
+static double config_layers(const char *keys, const char *after, struct hm_err *err)
+{
+    struct hm_imported *im;
+    char text[400];
+
+    snprintf(text, sizeof(text),
+             "{\"model_type\": \"llama\", \"hidden_size\": 8, \"intermediate_size\": 16, "
+             "\"num_hidden_layers\": 2, \"num_attention_heads\": 2, \"vocab_size\": 10%s}%s",
+             keys, after);
+    if (import_bytes("hf-config", text, strlen(text), &im, err))
+        return -1;
+    assert_false(im->partial);
+    struct hm_value *facts = parse_tree(im->arena, im->facts_text.data, im->facts_text.length);
+    double layers = hm__value_number(facts, "layers");
+    hm__import_free(im);
+    return layers;
+}
+
+/* A key that is given must be a number of its range; null is the same as no key. */
+static void wrong_keys_of_configurations_are_named(void **state)
+{
+    static const struct {
+        const char *keys, *after, *message;
+        double layers;
+    } cases[] = {
+        {"", "\n", "", 2},
+        {", \"num_key_value_heads\": null", "", "", 2},
+        {", \"num_hidden_layers\": 3", "", "", 3},
+        {", \"num_key_value_heads\": \"1\"", "",
+         "num_key_value_heads must be a whole number from 0 to 1e+09", -1},
+        {", \"num_key_value_heads\": -1", "",
+         "num_key_value_heads must be a whole number from 0 to 1e+09", -1},
+        {", \"num_hidden_layers\": 2.5", "",
+         "num_hidden_layers must be a whole number from 0 to 1e+09", -1},
+        {"", " {}", "has more text after the JSON object", -1},
+        {"", "x", "has more text after the JSON object", -1},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct hm_err err;
+        double layers = config_layers(cases[i].keys, cases[i].after, &err);
+        assert_string_equal(err.message, cases[i].message);
+        assert_near(layers, cases[i].layers, 0);
+    }
+}
+
+/* Blanks may precede a unit; a latency that cannot be read is not 0. */
+static void units_of_platforms_are_read(void **state)
+{
+    static const struct {
+        const char *speed, *bandwidth, *latency, *wanted, *left;
+    } cases[] = {
+        {"1 Gf", "125 MBps", "50 us",
+         "bandwidth: 125000000 byte/s, latency: 4.9999999999999996e-05 s", NULL},
+        {"1Gf, 2Gf", "125MBps", "50us",
+         "bandwidth: 125000000 byte/s, latency: 4.9999999999999996e-05 s", NULL},
+        {"1Gf", "125MBps", "50xs", NULL, "hosts, links or clusters without a readable value"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct hm_text text = {0};
+        struct hm_imported *im;
+        struct hm_err err;
+        hm__text_addf(&text,
+                      "<platform version=\"4.1\"><host id=\"a\" speed=\"%s\"/><link id=\"l\" "
+                      "bandwidth=\"%s\" latency=\"%s\"/></platform>",
+                      cases[i].speed, cases[i].bandwidth, cases[i].latency);
+        if (import_bytes("simgrid", text.data, text.length, &im, &err))
+            fail_msg("%s", err.message);
+        assert_non_null(strstr(im->document.data, "flops: 1000000000 flop/s"));
+        const char *fabric = strstr(im->document.data, "bandwidth:");
+        if (cases[i].wanted ? !fabric || strncmp(fabric, cases[i].wanted, strlen(cases[i].wanted))
+                            : fabric != NULL)
+            fail_msg("case %zu: %s", i, im->document.data);
+        bool left = false;
+        for (size_t k = 0; k < im->item_count; k++)
+            left |= cases[i].left && strcmp(im->items[k].what, cases[i].left) == 0;
+        assert_int_equal(left, cases[i].left != NULL);
+        hm__import_free(im);
+        hm__text_release(&text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(jobs_beyond_the_limit_are_counted),
+        cmocka_unit_test(wrong_keys_of_configurations_are_named),
+        cmocka_unit_test(units_of_platforms_are_read),
         cmocka_unit_test(checksums_of_zip_members_are_compared),
         cmocka_unit_test(bytes_after_gzip_data_are_damage),
         cmocka_unit_test(last_lines_without_a_break_are_noted),

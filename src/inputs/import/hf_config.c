@@ -33,16 +33,34 @@ static bool next_name(const char **names, char name[64])
 /* Largest number that is accepted as a size, such as a number of layers, in a configuration. */
 static const double SIZE_MOST = 1e9;
 
-double hm__hf_number(const struct hf_count *c, const char *names, double fallback)
+static double hf_read(const struct hf_count *c, const char *names, bool whole, double fallback)
 {
     char name[64];
 
     while (next_name(&names, name)) {
+        const struct hm_value *v = hm__value_get(c->config, name);
+        if (!v || v->kind == HM_VALUE_NULL)
+            continue;
         double value = hm__value_number(c->config, name);
-        if (!isnan(value) && value >= 0 && value <= SIZE_MOST)
+        if (value >= 0 && value <= SIZE_MOST && (!whole || value == floor(value)))
             return value;
+        if (!c->wrong->key[0]) {
+            memcpy(c->wrong->key, name, sizeof(name));
+            c->wrong->whole = whole;
+        }
+        return fallback;
     }
     return fallback;
+}
+
+double hm__hf_number(const struct hf_count *c, const char *names, double fallback)
+{
+    return hf_read(c, names, true, fallback);
+}
+
+double hm__hf_ratio(const struct hf_count *c, const char *names, double fallback)
+{
+    return hf_read(c, names, false, fallback);
 }
 
 double hm__hf_need(struct hf_count *c, const char *names)
@@ -321,6 +339,14 @@ static int fail_type(const char *type, struct hm_err *err)
     return HM_E_NAME;
 }
 
+static int fail_wrong(const struct hf_wrong *wrong, struct hm_err *err)
+{
+    hm__fail(err, HM_E_RANGE, "%s must be a %s from 0 to %g", wrong->key,
+             wrong->whole ? "whole number" : "number", SIZE_MOST);
+    hm__err_field(err, wrong->key);
+    return HM_E_RANGE;
+}
+
 /*
  * Counts the parameters of a configuration. If it has a map text_config, which describes the
  * language model inside a larger model, only that map is counted.
@@ -329,7 +355,8 @@ static int count_config(struct hm_imported *im, const struct hm_value *config, s
 {
     const struct hm_value *text = hm__value_get(config, "text_config");
     const char *outer = config_text(config, "model_type"), *name = class_name(im, config);
-    struct hf_count c = {.config = config, .model_type = outer ? outer : ""};
+    struct hf_wrong wrong = {.whole = false};
+    struct hf_count c = {.config = config, .model_type = outer ? outer : "", .wrong = &wrong};
 
     if (text && text->kind == HM_VALUE_MAP) {
         const char *inner = config_text(text, "model_type");
@@ -341,6 +368,8 @@ static int count_config(struct hm_imported *im, const struct hm_value *config, s
     set_head(&c, name);
     if (!hm__hf_count_decoder(&c) && !hm__hf_count_other(&c))
         return fail_type(c.model_type, err);
+    if (wrong.key[0])
+        return fail_wrong(&wrong, err);
     if (c.missing) {
         hm__fail(err, HM_E_MISSING, "a %s needs the key %s", c.model_type, c.missing);
         hm__err_field(err, c.missing);
@@ -366,6 +395,7 @@ static int config_read(struct hm_imported *im, struct hm_err *err)
 
     if (rc == 0)
         rc = hm__pull_tree(&pull, im->arena, im->name, &config, &whole, err);
+    bool more = rc == 0 && whole && hm__pull_next(&pull) != HM_PULL_END;
     hm__pull_release(&pull);
     hm__json_put_text(&im->facts, "format", "huggingface config.json");
     if (rc == 0 && !whole) {
@@ -375,6 +405,8 @@ static int config_read(struct hm_imported *im, struct hm_err *err)
     }
     if (rc == 0 && config->kind != HM_VALUE_MAP)
         return hm__fail(err, HM_E_TYPE, "is %s, not a JSON object", hm__value_kind_name(config));
+    if (rc == 0 && more)
+        return hm__fail(err, HM_E_SYNTAX, "has more text after the JSON object");
     return rc ? rc : count_config(im, config, err);
 }
 

@@ -24,6 +24,12 @@ enum hf_head {
 /* How the layers of a network follow one another, if it can be written as a list of layers. */
 enum hf_layout { HF_LAYERS_NONE, HF_LAYERS_BERT, HF_LAYERS_VIT };
 
+/* A key whose value is not a number in its range; `key` is empty if there is none. */
+struct hf_wrong {
+    char key[64];
+    bool whole; /* True if a whole number is needed. */
+};
+
 struct hf_count {
     /* The caller sets the following members before the count. */
     /* Configuration whose parameters are counted, as the tree of config.json; borrowed. */
@@ -75,14 +81,18 @@ struct hf_count {
     bool pooler;
     /* Name of a required key that the configuration lacks; NULL if none is missing. */
     const char *missing;
+    /* First key that is not a number of the kind that it should be; borrowed from the caller. */
+    struct hf_wrong *wrong;
 };
 
 /*
- * Returns the number at the first key in `names` that exists; the keys are separated by '|'. If no
- * key exists, hm__hf_number returns `fallback`, and hm__hf_need records the missing key for an
- * error message and returns 1.
+ * Returns the number at the first key in `names` that exists and is not null; the keys are
+ * separated by '|'. If no key exists, hm__hf_number and hm__hf_ratio return `fallback`, and
+ * hm__hf_need records the missing key for an error message and returns 1. A value that is not a
+ * whole number (for hm__hf_ratio, a number) from 0 to 1e9 is recorded as wrong.
  */
 double hm__hf_number(const struct hf_count *c, const char *names, double fallback);
+double hm__hf_ratio(const struct hf_count *c, const char *names, double fallback);
 double hm__hf_need(struct hf_count *c, const char *names);
 bool hm__hf_flag(const struct hf_count *c, const char *names, bool fallback);
 

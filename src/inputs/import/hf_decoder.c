@@ -353,7 +353,7 @@ static void read_shape(struct hf_count *c, const struct decoder_family *f)
         c->missing = "vocab_size";
     double ffn = hm__hf_number(c, "intermediate_size|n_inner|ffn_dim|d_ff|ffn_hidden_size", 0);
     if (is_type(c, "mpt"))
-        ffn = c->hidden * hm__hf_number(c, "expansion_ratio", 4);
+        ffn = c->hidden * hm__hf_ratio(c, "expansion_ratio", 4);
     if (ffn == 0 && f->traits & FFN_FOUR)
         ffn = 4 * c->hidden;
     c->ffn = is_type(c, "qwen") ? ffn / 2 : ffn;

@@ -11,7 +11,7 @@ static bool drops_values(const struct hf_count *c)
 {
     const double usual = c->layout == HF_LAYERS_BERT ? 0.1 : 0;
 
-    return hm__hf_number(c, "hidden_dropout_prob|dropout", usual) > 0;
+    return hm__hf_ratio(c, "hidden_dropout_prob|dropout", usual) > 0;
 }
 
 /*

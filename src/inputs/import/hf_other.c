@@ -350,9 +350,12 @@ static void count_mamba(struct hf_count *c)
     c->layers = hm__hf_need(c, "num_hidden_layers|n_layer");
     c->vocabulary = hm__hf_need(c, "vocab_size");
     c->tied = hm__hf_flag(c, "tie_word_embeddings", true);
-    double inner = hm__hf_number(c, "intermediate_size", hm__hf_number(c, "expand", 2) * c->hidden);
+    double inner = hm__hf_number(c, "intermediate_size", hm__hf_ratio(c, "expand", 2) * c->hidden);
     double state = hm__hf_number(c, "state_size", 16), n = c->layers;
-    double rank = hm__hf_number(c, "time_step_rank", ceil(c->hidden / 16));
+    const struct hm_value *given = hm__value_get(c->config, "time_step_rank");
+    double rank = ceil(c->hidden / 16);
+    if (!given || !given->quoted || strcmp(given->text, "auto") != 0)
+        rank = hm__hf_number(c, "time_step_rank", rank);
     bool bias = hm__hf_flag(c, "use_bias", false);
 
     hm__hf_words(c, c->vocabulary, c->hidden);
@@ -437,7 +440,7 @@ static void count_vit(struct hf_count *c)
     c->layers = hm__hf_need(c, "num_hidden_layers");
     c->heads = c->kv_heads = hm__hf_need(c, "num_attention_heads");
     c->head_dim = c->hidden / c->heads;
-    c->ffn = hm__hf_number(c, "intermediate_size", c->hidden * hm__hf_number(c, "mlp_ratio", 4));
+    c->ffn = hm__hf_number(c, "intermediate_size", c->hidden * hm__hf_ratio(c, "mlp_ratio", 4));
     double patches = floor(image / patch) * floor(image / patch), n = c->layers;
     c->layout = HF_LAYERS_VIT;
     c->image = image;
@@ -490,8 +493,8 @@ static void count_hiera(struct hf_count *c)
     const struct hm_value *depths = hm__value_get(c->config, "depths");
     double width = hm__hf_need(c, "embed_dim"), image = square_size(c, "image_size");
     double patch = square_size(c, "patch_size"), stride = square_size(c, "patch_stride");
-    double ratio = hm__hf_number(c, "mlp_ratio", 4),
-           grow = hm__hf_number(c, "embed_dim_multiplier", 2);
+    double ratio = hm__hf_ratio(c, "mlp_ratio", 4),
+           grow = hm__hf_ratio(c, "embed_dim_multiplier", 2);
 
     hm__hf_linear(c, hm__hf_number(c, "num_channels", 3) * patch * patch, width, true, 1);
     c->hidden = width;

@@ -80,6 +80,8 @@ static double read_value(const char *text, const struct simgrid_unit *units)
 
     if (used == 0)
         return NAN;
+    size_t blanks = strspn(text + used, " \t");
+    used += isalpha((unsigned char)text[used + blanks]) ? blanks : 0;
     /*
      * A host with several power states has a list of speeds; the first of them is used, because it
      * is the fastest.
@@ -152,6 +154,15 @@ static double get_value(const char *tag, const char *name, const struct simgrid_
     return read_value(get_attribute(tag, name, value, sizeof(value)), units);
 }
 
+/* Returns whether a tag has an attribute whose value cannot be read. */
+static bool is_unreadable(const char *tag, const char *name, const struct simgrid_unit *units)
+{
+    char value[128];
+    const char *text = get_attribute(tag, name, value, sizeof(value));
+
+    return text && isnan(read_value(text, units));
+}
+
 static void add_hosts(struct platform *p, const char *tag, double count)
 {
     double speed = get_value(tag, "speed", speeds), cores = get_value(tag, "core", times);
@@ -187,8 +198,11 @@ static void add_cluster(struct platform *p, const char *tag)
         return;
     }
     add_hosts(p, tag, count);
-    keep_slowest(&p->bandwidth, &p->latency, bandwidth,
-                 2 * latency + (isnan(backbone) ? 0 : backbone));
+    bool damaged = is_unreadable(tag, "bb_lat", times);
+    p->unknown +=
+        damaged || is_unreadable(tag, "bw", bandwidths) || is_unreadable(tag, "lat", times);
+    backbone = isnan(backbone) && !damaged ? 0 : backbone;
+    keep_slowest(&p->bandwidth, &p->latency, bandwidth, 2 * latency + backbone);
 }
 
 /* ---- links and routes -------------------------------------------------------------------------
@@ -226,7 +240,10 @@ static void add_link(struct platform *p, const char *tag)
         return;
     }
     p->links_used += link->hash == 0;
-    latency = isnan(latency) ? 0 : latency;
+    if (is_unreadable(tag, "latency", times))
+        p->unknown++;
+    else if (isnan(latency))
+        latency = 0;
     *link = (struct simgrid_link){hash_name(p, name), bandwidth, latency};
     keep_slowest(&p->link_bandwidth, &p->link_latency, bandwidth, latency);
 }

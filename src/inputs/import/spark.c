@@ -18,16 +18,19 @@
 #include "importers.h"
 #include "pull.h"
 
-/* Largest numbers of jobs, stages and executors that are stored. */
-enum { SPARK_MOST = 50000, SPARK_SLOTS = 1 << 17 };
+enum { SPARK_SLOTS = 1 << 17 };
 
 /*
- * Enlarges an array by one element; returns NULL if there are too many elements or memory runs out.
+ * Enlarges the array of a table by one element; returns NULL if memory runs out, or if there are
+ * too many elements, which is counted.
  */
-static void *grow_array(struct spark *s, void *array, size_t count, size_t *room, size_t size)
+static void *grow_array(struct spark *s, enum spark_table table, void *array, size_t count,
+                        size_t *room, size_t size)
 {
-    if (count >= SPARK_MOST)
+    if (count >= SPARK_MOST) {
+        s->beyond[table]++;
         return NULL;
+    }
     void *larger = hm__grow(array, count, room, size);
     s->im->failed |= !larger;
     return larger;
@@ -81,7 +84,8 @@ static struct spark_stage *find_stage(struct spark *s, double id, double attempt
 
     if (slot && *slot)
         return &s->stages[*slot - 1];
-    void *more = grow_array(s, s->stages, s->stage_count, &s->stage_room, sizeof(*s->stages));
+    void *more =
+        grow_array(s, SPARK_STAGES, s->stages, s->stage_count, &s->stage_room, sizeof(*s->stages));
     if (!more)
         return NULL;
     s->stages = more;
@@ -124,9 +128,10 @@ static void read_executor_added(struct spark *s, struct hm_pull *p)
             hm__pull_skip(p);
         }
     }
-    void *more = p->failed || !e.id ? NULL
-                                    : grow_array(s, s->executors, s->executor_count,
-                                                 &s->executor_room, sizeof(*s->executors));
+    void *more = p->failed || !e.id
+                     ? NULL
+                     : grow_array(s, SPARK_EXECUTORS, s->executors, s->executor_count,
+                                  &s->executor_room, sizeof(*s->executors));
     if (!more)
         return;
     s->executors = more;
@@ -402,9 +407,9 @@ static void read_job_start(struct spark *s, struct hm_pull *p)
             hm__pull_skip(p);
         }
     }
-    void *more = p->failed || isnan(job.id)
-                     ? NULL
-                     : grow_array(s, s->jobs, s->job_count, &s->job_room, sizeof(*s->jobs));
+    void *more = p->failed || isnan(job.id) ? NULL
+                                            : grow_array(s, SPARK_JOBS, s->jobs, s->job_count,
+                                                         &s->job_room, sizeof(*s->jobs));
     if (!more)
         return;
     s->jobs = more;

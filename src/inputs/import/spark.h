@@ -72,6 +72,8 @@ struct spark_executor {
 
 /* Tables that find executors, jobs and stages by what identifies them. */
 enum spark_table { SPARK_EXECUTORS, SPARK_JOBS, SPARK_STAGES, SPARK_TABLES };
+/* Largest number of elements in each of these tables. */
+enum { SPARK_MOST = 50000 };
 
 struct spark {
     struct hm_imported *im;
@@ -82,6 +84,8 @@ struct spark {
     uint32_t *slots[SPARK_TABLES];
     struct hm_hash_key key;
     double lines, bad_lines, events_left;
+    /* Numbers of executors and jobs, and of events of stages, that a full table leaves out. */
+    double beyond[SPARK_TABLES];
     const char *app_id, *app_name, *version;
     double start, end;
     bool complete;

@@ -536,6 +536,10 @@ void hm__spark_finish(struct spark *s)
         hm__import_note(s->im, "no job repeats three times, so there are no iterations");
     if (!s->complete)
         hm__import_note(s->im, "the log has no end of the application: it failed or still runs");
+    hm__import_left(s->im, s->beyond[SPARK_JOBS], "jobs after the first %d", SPARK_MOST);
+    hm__import_left(s->im, s->beyond[SPARK_EXECUTORS], "executors after the first %d", SPARK_MOST);
+    hm__import_left(s->im, s->beyond[SPARK_STAGES], "events of stages after the first %d",
+                    SPARK_MOST);
     hm__import_left(s->im, s->events_left, "events of other kinds");
     hm__import_left(s->im, s->bad_lines, "lines that are not JSON");
 }
