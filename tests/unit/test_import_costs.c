@@ -8,6 +8,7 @@
 
 #include "testing.h"
 
+#include "budget.h"
 #include "import.h"
 #include "memory.h"
 #include "text.h"
@@ -543,9 +544,37 @@ static void names_of_columns_are_searched_once(void **state)
     }
 }
 
+/* Returns how often the budget is checked while a log with long lines is read. */
+static long count_checks(int lines, int length)
+{
+    enum { CHECKS = 100000 };
+    struct hm_budget budget = {.checks = CHECKS};
+    struct hm_text text = {0};
+    struct hm_err err = {0};
+    int rc;
+
+    hm__text_add(&text, "iter 0: loss 10.5, time 3000.00ms, mfu -100.00%\n");
+    for (int i = 0; i < lines; i++)
+        hm__text_addf(&text, "%*d\n", length, i);
+    hm__budget_enter(&budget);
+    import_cost("nanogpt", &text, &rc, &err);
+    hm__budget_leave(&budget);
+    assert_int_equal(rc, 0);
+    hm__text_release(&text);
+    return CHECKS - budget.checks;
+}
+
+/* The time limit is checked often, also in a file of few lines. */
+static void long_lines_are_checked_often(void **state)
+{
+    (void)state;
+    assert_true(count_checks(50, 20000) >= count_checks(1, 1) + 10);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(long_lines_are_checked_often),
         cmocka_unit_test(names_of_columns_are_searched_once),
         cmocka_unit_test(names_do_not_collide),
         cmocka_unit_test(scalars_are_found_at_once),
