@@ -2,6 +2,8 @@
 #ifndef HM_ARCHIVE_MADE_H
 #define HM_ARCHIVE_MADE_H
 
+#include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "text.h"
@@ -72,6 +74,14 @@ static inline void put_directory(struct hm_text *out, struct hm_text *directory,
     put_uint(out, at, 4);
     put_uint(out, 0, 2);
     hm__text_release(directory);
+}
+
+/* Returns whether this build can decompress deflate streams. */
+static inline bool can_inflate(void)
+{
+    const char *zlib = getenv("HM_ZLIB");
+
+    return zlib && strcmp(zlib, "1") == 0;
 }
 
 /* Writes bytes, at most 65535, as a deflate stream that stores them. */
