@@ -41,6 +41,9 @@ static double equal_end(double tasks, double slots, double start, double large)
 
     while (high - low > 1) {
         double middle = floor((low + high) / 2);
+        /* Above 2^53, there may be no whole number between two neighbouring values. */
+        if (middle <= low || middle >= high)
+            break;
         if (tasks_done(middle, slots, start, large) >= tasks)
             high = middle;
         else

@@ -35,6 +35,24 @@ static void test_simulations(void **state)
     assert_true(rows > 100 && losses == 3);
 }
 
+/*
+ * A skew just below the number of partitions leaves so little for the other tasks that the large
+ * task takes more than 2^53 of their times, where neighbouring values differ by more than 1. It
+ * then takes the time of all tasks.
+ */
+static void test_largest_skew(void **state)
+{
+    (void)state;
+    for (double tasks = 2; tasks < 1e6; tasks = ceil(1.7 * tasks))
+        for (double slots = 1; slots <= tasks; slots = ceil(1.7 * slots + .5))
+            for (int steps = 0; steps < 4; steps++) {
+                double skew = tasks;
+                for (int i = 0; i < steps; i++)
+                    skew = nextafter(skew, 0);
+                assert_near(hm__dataflow_makespan(tasks, slots, skew), tasks, 1e-9);
+            }
+}
+
 /* Failures per second, the time that is lost by computing again, and that with checkpoints, are
  * n / mtbf, f (restart + lineage compute / (n - 1)) and sqrt(2 f checkpoint) + f restart. */
 static void test_losses(void **state)
@@ -154,9 +172,10 @@ static void test_lost_workers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_simulations), cmocka_unit_test(test_losses),
-        cmocka_unit_test(test_waves),       cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_speculation), cmocka_unit_test(test_lost_workers),
+        cmocka_unit_test(test_simulations),  cmocka_unit_test(test_largest_skew),
+        cmocka_unit_test(test_losses),       cmocka_unit_test(test_waves),
+        cmocka_unit_test(test_limits),       cmocka_unit_test(test_speculation),
+        cmocka_unit_test(test_lost_workers),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
