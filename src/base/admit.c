@@ -1,6 +1,7 @@
 /* Compares the estimated work of a request with its limits of time and memory. */
 #include "admit.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -71,6 +72,23 @@ int hm__admit(enum hm_step step, const struct hm_work_factor *factors, size_t co
     if (!(b->seconds > 0) || !(estimated_seconds(b) > HM_ADMIT_TIMES * b->seconds))
         return 0;
     return refuse_request(b, step, steps, factors, count, err);
+}
+
+int hm__admit_call(enum hm_step step, double steps, const char *field, struct hm_err *err)
+{
+    const struct hm_budget *b = hm__budget_current();
+    double needed = steps * kinds[step].seconds;
+    double left = b ? b->end_s - hm__budget_now() : 0;
+
+    if (!b || !(b->seconds > 0) || !(needed > left))
+        return 0;
+    hm__fail(err, HM_E_LIMIT,
+             "about %.2g %s, which cannot be ended early, need at least %.2g s; of the time limit "
+             "of %g s, %.2g s are left",
+             steps, kinds[step].name, needed, b->seconds, fmax(left, 0));
+    hm__err_field(err, field);
+    hm__err_hint(err, "ask for less work in %s, or raise the time limit", field);
+    return HM_E_LIMIT;
 }
 
 int hm__admit_bytes(double bytes, struct hm_work_factor size, struct hm_err *err)

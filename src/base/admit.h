@@ -37,6 +37,12 @@ int hm__admit(enum hm_step step, const struct hm_work_factor *factors, size_t co
               struct hm_err *err);
 
 /*
+ * Returns 0, or HM_E_LIMIT if these steps take longer than the time that is left until the time
+ * limit. It is for a call of another library, which cannot be ended early. The error names `field`.
+ */
+int hm__admit_call(enum hm_step step, double steps, const char *field, struct hm_err *err);
+
+/*
  * Returns 0, or HM_E_LIMIT if `bytes` more than this thread has allocated exceed the memory limit
  * of its budget. The caller gives a lower bound on the memory of the following work, so that no
  * request is refused that could be answered; without a memory limit, every request is admitted.

@@ -30,7 +30,7 @@ enum hm_budget_cause {
  */
 #define HM_STEP_MAP(X)                                                                             \
     X(SPLIT, "assignments of vertices and edges", 8e-9)                                            \
-    X(METIS, "assignments by METIS", 300e-9)                                                       \
+    X(METIS, "assignments by METIS", 25e-9)                                                        \
     X(COMPARE, "comparisons of workers", 4e-9)                                                     \
     X(DRAW, "draws of slow workers", 2e-9)                                                         \
     X(PLACE, "pairs of layers to place", 20e-9)                                                    \

@@ -13,7 +13,9 @@
 #include <metis.h>
 #include <pthread.h>
 #include <signal.h>
+#include <time.h>
 
+#include "admit.h"
 #include "memory.h"
 
 /*
@@ -34,6 +36,40 @@ struct metis_graph {
     idx_t vertices, *starts, *rows, *weights, *costs;
 };
 
+/*
+ * Waits until no other thread runs METIS. Requests that wait see their limits: a thread in METIS
+ * does not check its own, so it may hold the mutex for long.
+ */
+static int metis_lock(struct hm_err *err)
+{
+    enum { WAIT_NS = 10000000, SECOND_NS = 1000000000 };
+
+    for (;;) {
+        struct timespec until;
+        int rc = hm__budget_check("split", err);
+        if (rc)
+            return rc;
+        clock_gettime(CLOCK_MONOTONIC, &until);
+        until.tv_nsec += WAIT_NS;
+        until.tv_sec += until.tv_nsec / SECOND_NS;
+        until.tv_nsec %= SECOND_NS;
+        if (pthread_mutex_clocklock(&metis_mutex, CLOCK_MONOTONIC, &until) == 0)
+            return 0;
+    }
+}
+
+/* Returns 0, or the error that describes a code of METIS. */
+static int metis_result(int code, struct hm_err *err)
+{
+    if (code == METIS_OK)
+        return 0;
+    if (code == METIS_ERROR_MEMORY)
+        return hm__fail_nomem(err);
+    hm__fail(err, HM_E_LIMIT, "METIS could not split the graph (its error %d)", code);
+    hm__err_hint(err, "use hash, greedy or hdrf");
+    return HM_E_LIMIT;
+}
+
 static int metis_split(struct metis_graph *g, uint32_t n, idx_t seed, idx_t *parts,
                        struct hm_err *err)
 {
@@ -49,13 +85,23 @@ static int metis_split(struct metis_graph *g, uint32_t n, idx_t seed, idx_t *par
     sigaddset(&raised, SIGTERM);
     METIS_SetDefaultOptions(options);
     options[METIS_OPTION_SEED] = seed;
-    pthread_mutex_lock(&metis_mutex);
+    int rc = metis_lock(err);
+    if (rc)
+        return rc;
+    /* The time that was left when the request was admitted may have passed since then. */
+    double passes = hm__metis_passes((double)g->vertices, n);
+    double size = (double)g->vertices + (double)g->starts[g->vertices] / 2;
+    rc = hm__admit_call(HM_STEP_METIS, passes * size, "split", err);
+    if (rc) {
+        pthread_mutex_unlock(&metis_mutex);
+        return rc;
+    }
     pthread_sigmask(SIG_UNBLOCK, &raised, &before);
     int code = METIS_PartGraphKway(&g->vertices, &constraints, g->starts, g->rows, g->weights, NULL,
                                    g->costs, &count, NULL, NULL, options, &cut, parts);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_mutex_unlock(&metis_mutex);
-    return code == METIS_OK ? 0 : hm__fail(err, HM_E_NOMEM, "METIS could not split the graph");
+    return metis_result(code, err);
 }
 
 /*

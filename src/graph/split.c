@@ -196,8 +196,11 @@ static int try_edges(const struct hm_graph *g, const struct hm_adjacency *rows, 
         return hm__split_edges(g, split, seed, trial, n, parts, err);
     int rc = hm__assign_vertices(g, rows, split, seed, trial, n, owner, err);
     /* Each vertex is assigned, and each edge is visited to count those between workers. */
-    hm__budget_steps(split == HM_SPLIT_METIS ? HM_STEP_METIS : HM_STEP_SPLIT,
-                     g->vertices + g->edges);
+    if (split == HM_SPLIT_METIS)
+        hm__budget_steps(HM_STEP_METIS,
+                         (g->vertices + g->edges) * hm__metis_passes(g->vertices, n));
+    else
+        hm__budget_steps(HM_STEP_SPLIT, g->vertices + g->edges);
     return rc ? rc : hm__measure_vertices(g, rows, owner, n, parts, err);
 }
 

@@ -55,6 +55,13 @@ struct hm_split_fields {
 int hm__split_admit(const struct hm_graph *graph, enum hm_split split, double trials, double splits,
                     double mean_n, const struct hm_split_fields *fields, struct hm_err *err);
 
+/*
+ * Returns how often METIS handles each vertex and each edge if it splits a graph among n > 1
+ * workers, at least: once while it coarsens and refines the graph, and several times for each
+ * bisection of the coarse graph, which has up to 30 vertices for each worker.
+ */
+double hm__metis_passes(double vertices, double n);
+
 /* A weighted edge between two vertices. */
 struct hm_weighted_edge {
     uint32_t from, to;

@@ -72,6 +72,30 @@ static void nothing_is_refused_without_a_limit(void **state)
     hm__budget_leave(&budget);
 }
 
+/* A call that cannot be ended early must end within the time that is left, not ten times that. */
+static void calls_fit_the_time_that_is_left(void **state)
+{
+    struct hm_budget budget = {.seconds = 1e6};
+    struct hm_err err = {0};
+
+    (void)state;
+    assert_int_equal(hm__admit_call(HM_STEP_TRACE, 1e30, "a", &err), 0); /* There is no budget. */
+    hm__budget_enter(&budget);
+    assert_int_equal(hm__admit_call(HM_STEP_TRACE, 0.99e6 / 0.3e-3, "a", &err), 0);
+    assert_int_equal(hm__admit_call(HM_STEP_TRACE, 1.01e6 / 0.3e-3, "a", &err), HM_E_LIMIT);
+    assert_string_equal(err.field, "a");
+    assert_non_null(strstr(err.message, "3.4e+09 fits to a trace, which cannot be ended early, "
+                                        "need at least 1e+06 s; of the time limit of 1e+06 s, "));
+    budget.end_s -= 0.5e6;
+    assert_int_equal(hm__admit_call(HM_STEP_TRACE, 0.49e6 / 0.3e-3, "a", NULL), 0);
+    assert_int_equal(hm__admit_call(HM_STEP_TRACE, 0.51e6 / 0.3e-3, "a", NULL), HM_E_LIMIT);
+    budget.end_s = -1;
+    assert_int_equal(hm__admit_call(HM_STEP_TRACE, 1, "a", &err), HM_E_LIMIT);
+    budget.seconds = 0;
+    assert_int_equal(hm__admit_call(HM_STEP_TRACE, 1e30, "a", NULL), 0);
+    hm__budget_leave(&budget);
+}
+
 /* ---- requests ---------------------------------------------------------------------------------
  */
 
@@ -256,6 +280,30 @@ static void hopeless_requests_are_refused(void **state)
         if (rc != HM_E_CANCELLED && rc != HM_E_UNSUPPORTED) /* A build may be without METIS. */
             fail_msg("request %zu: %d %s: %s", i, rc, err.field, err.message);
     }
+}
+
+/*
+ * METIS needs about 20 s for 8192 parts of this graph, which is less than ten times the limit, but
+ * it does not end at the limit. It takes a fraction of the limit for two parts.
+ */
+static void splits_that_cannot_be_ended_are_refused(void **state)
+{
+    static const struct ask many = {"graph",
+                                    {"generate", "random", "vertices", "300000", "edges", "3000000",
+                                     "split", "metis", "parts", "8192"}};
+    struct ask two = many;
+    struct hm_budget budget = {.seconds = 3, .checks = MANY};
+    struct hm_err err = {0};
+
+    (void)state;
+    assert_int_equal(run_ask(&many, &budget, &err), HM_E_LIMIT);
+    assert_string_equal(err.field, "edges");
+    assert_non_null(strstr(err.message, "assignments by METIS, which cannot be ended early"));
+    assert_true(MANY - budget.checks <= FEW && budget.counted[HM_STEP_METIS] == 0);
+
+    two.fields[9] = "2";
+    budget.checks = MANY - budget.checks + 1;
+    assert_int_equal(run_ask(&two, &budget, &err), HM_E_CANCELLED);
 }
 
 /* The limits are far larger than the time of the requests, because the machine may be busy. */
@@ -454,6 +502,8 @@ int main(void)
         cmocka_unit_test(limits_are_exact),
         cmocka_unit_test(estimates_add_up),
         cmocka_unit_test(nothing_is_refused_without_a_limit),
+        cmocka_unit_test(calls_fit_the_time_that_is_left),
+        cmocka_unit_test(splits_that_cannot_be_ended_are_refused),
         cmocka_unit_test(hopeless_requests_are_refused),
         cmocka_unit_test(smaller_requests_are_answered),
         cmocka_unit_test(estimates_match_the_engines),

@@ -3,7 +3,11 @@
  */
 #include "testing.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <unistd.h>
+
+#include "budget.h"
 
 #include "degree_count.h"
 
@@ -471,6 +475,66 @@ static void metis_cuts_few_edges(void **state)
     hm_graph_free(g);
 }
 
+/* Splits a graph with METIS until it is no longer needed; each call takes much longer than a check
+ * of the limits. */
+struct busy_metis {
+    struct hm_graph *graph;
+    atomic_bool enough;
+    atomic_int calls;
+};
+
+static void *metis_is_busy(void *data)
+{
+    struct busy_metis *busy = data;
+    struct hm_parts parts;
+    const double n = 1000;
+
+    while (!busy->enough &&
+           hm_graph_split(busy->graph, HM_SPLIT_METIS, 1, 1, &n, 1, &parts, NULL) == 0)
+        busy->calls++;
+    return NULL;
+}
+
+/* Splits a small graph with METIS, with a budget that is spent at the check with this number.
+ * Returns the error code and the number of checks. */
+static int split_small(const struct hm_graph *g, long checks, long *ret_checks)
+{
+    struct hm_budget budget = {.checks = checks};
+    struct hm_parts parts;
+    const double n = 2;
+
+    hm__budget_enter(&budget);
+    int rc = hm_graph_split(g, HM_SPLIT_METIS, 1, 1, &n, 1, &parts, NULL);
+    hm__budget_leave(&budget);
+    if (rc == HM_E_CANCELLED)
+        assert_string_equal(budget.field, "split");
+    *ret_checks = checks - budget.checks;
+    return rc;
+}
+
+/* A thread that waits for METIS in another thread checks its limits, and ends when they are
+ * reached. */
+static void waiting_for_metis_ends(void **state)
+{
+    struct hm_graph *small = make(HM_RECIPE_GRID, 100, 0, 0);
+    struct busy_metis busy = {.graph = make(HM_RECIPE_RANDOM, 20000, 200000, 0)};
+    pthread_t thread;
+    long most, checks;
+
+    (void)state;
+    if (split_small(small, 1 << 30, &most) == 0) {
+        int rc = 0;
+        assert_int_equal(pthread_create(&thread, NULL, metis_is_busy, &busy), 0);
+        while (rc == 0 && busy.calls < 20)
+            rc = split_small(small, most + 1, &checks);
+        busy.enough = true;
+        pthread_join(thread, NULL);
+        assert_int_equal(rc, HM_E_CANCELLED);
+    }
+    hm_graph_free(small);
+    hm_graph_free(busy.graph);
+}
+
 static void impossible_splits_are_refused(void **state)
 {
     struct hm_graph *g = load(".degrees", "1 4\n", false);
@@ -511,6 +575,7 @@ int main(void)
         cmocka_unit_test(vertex_cuts_replicate_less_with_hdrf),
         cmocka_unit_test(random_cuts_have_the_expected_copies),
         cmocka_unit_test(metis_cuts_few_edges),
+        cmocka_unit_test(waiting_for_metis_ends),
         cmocka_unit_test(impossible_splits_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
