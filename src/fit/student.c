@@ -7,6 +7,8 @@
 
 #include <math.h>
 
+#include "budget.h"
+
 /*
  * Evaluates the continued fraction of the incomplete beta function, which converges fast for x <
  * (a+1)/(a+b+2).
@@ -87,15 +89,57 @@ double hm__fisher_tail(double d1, double d2, double x)
     return incomplete_beta(d2 / 2, d1 / 2, d2 / (d2 + d1 * x), d1 * x / (d2 + d1 * x));
 }
 
+/* Moves values[at] down the heap of `count` values until none of the values below it is larger. */
+static void heap_sink(double *values, size_t at, size_t count)
+{
+    double moved = values[at];
+
+    for (size_t child; (child = 2 * at + 1) < count; at = child) {
+        if (child + 1 < count && values[child + 1] > values[child])
+            child++;
+        if (!(values[child] > moved))
+            break;
+        values[at] = values[child];
+    }
+    values[at] = moved;
+}
+
+/* Sorts values in ascending order with heapsort. If the budget is spent, it ends early. */
+static void sort_heap(double *values, size_t count)
+{
+    enum { CHECK_EVERY = 4096 };
+
+    for (size_t i = count / 2; i-- > 0;)
+        heap_sink(values, i, count);
+    for (size_t i = count; i-- > 1;) {
+        double largest = values[0];
+        if (i % CHECK_EVERY == 0 && hm__budget_spent(NULL))
+            return;
+        values[0] = values[i];
+        values[i] = largest;
+        heap_sink(values, 0, i);
+    }
+}
+
 /*
  * Partitions the values only around the required position (Hoare's FIND algorithm) instead of
- * sorting all of them.
+ * sorting all of them. The order of the values may be chosen so that each pass removes only a few
+ * of them; once the passes have visited VISITS times the number of values, the rest is sorted by
+ * heapsort, which takes n log n steps for every order. If the budget of the request is spent, any
+ * value is returned.
  */
 double hm__quantile(double *values, size_t count, double fraction)
 {
+    enum { VISITS = 32 };
     size_t low = 0, high = count - 1, wanted = (size_t)(fraction * (double)(count - 1) + 0.5);
+    size_t left = VISITS * count;
 
-    while (low < high) {
+    while (low < high && !hm__budget_spent(NULL)) {
+        if (left < high - low) {
+            sort_heap(values + low, high - low + 1);
+            break;
+        }
+        left -= high - low;
         double pivot = values[low + (high - low) / 2];
         size_t i = low, j = high;
         for (;;) {

@@ -5,6 +5,7 @@
  */
 #include "testing.h"
 
+#include "budget.h"
 #include "choose.h"
 #include "collective.h"
 #include "fit.h"
@@ -417,6 +418,56 @@ static void quantiles_of_few_values(void **state)
     assert_near(hm__fisher_tail(1, 7, 9), 2 * hm__student_tail(7, 3), 1e-12);
 }
 
+/*
+ * Orders the numbers 1 to `count` so that the middle one of those that remain is always the largest
+ * (or the smallest), which is then removed: the worst order for a selection that compares with the
+ * middle one.
+ */
+static void worst_order(double *values, size_t count, bool largest)
+{
+    size_t low = 0, high = count - 1, *places = calloc(count, sizeof(*places));
+
+    assert_non_null(places);
+    for (size_t i = 0; i < count; i++)
+        places[i] = i;
+    for (size_t k = 0; k < count; k++) {
+        size_t middle = low + (high - low) / 2, end = largest ? high-- : low++;
+        values[places[middle]] = (double)(largest ? count - k : k + 1);
+        places[middle] = places[end];
+    }
+    free(places);
+}
+
+/* The work for the worst order grows in proportion to the number of values: the limits are checked
+ * in each pass, and there are few passes. */
+static void quantiles_of_the_worst_order(void **state)
+{
+    enum { COUNT = 50001, PASSES_MOST = 100 };
+    static const double fractions[] = {0, 0.05, 0.5, 0.95, 1};
+    double *values = calloc(COUNT, sizeof(*values));
+
+    (void)state;
+    assert_non_null(values);
+    for (size_t i = 0; i < 10; i++) {
+        struct hm_budget budget = {.checks = 1 << 30};
+        double fraction = fractions[i / 2];
+        worst_order(values, COUNT, i % 2 == 0);
+        hm__budget_enter(&budget);
+        assert_near(hm__quantile(values, COUNT, fraction), 1 + fraction * (COUNT - 1), 0);
+        hm__budget_leave(&budget);
+        long checks = (1 << 30) - budget.checks;
+        if (checks < 1 || checks > PASSES_MOST)
+            fail_msg("%zu: %ld checks", i, checks);
+        /* A spent budget ends the work at once. */
+        budget.checks = 1;
+        hm__budget_enter(&budget);
+        hm__quantile(values, COUNT, fraction);
+        assert_int_equal(budget.cause, HM_BUDGET_CANCELLED);
+        hm__budget_leave(&budget);
+    }
+    free(values);
+}
+
 /* ---- platforms, layers and graphs ------------------------------------------------------------ */
 
 static void platforms_at_their_limits(void **state)
@@ -554,6 +605,7 @@ int main(void)
         cmocka_unit_test(one_run_is_not_enough),
         cmocka_unit_test(settings_are_checked_at_their_limits),
         cmocka_unit_test(quantiles_of_few_values),
+        cmocka_unit_test(quantiles_of_the_worst_order),
         cmocka_unit_test(platforms_at_their_limits),
         cmocka_unit_test(windows_fit_exactly),
         cmocka_unit_test(a_network_has_at_most_10000_layers),
