@@ -327,6 +327,8 @@ int hm__stragglers_wait(struct hm_stragglers *p, const struct hm_way *way, struc
 
     for (size_t i = 0; rc == 0 && i < count; i++) {
         double even = points[i].compute_s;
+        if ((rc = hm__budget_check("max_n", err)))
+            break;
         points[i].compute_s = worker_share_s(p, &points[i]) * paces[i];
         points[i].wait_s = fmax(points[i].compute_s - even, 0);
     }
@@ -351,7 +353,8 @@ static void queue_eval(const struct hm_stragglers *p, const struct hm_way *way,
                        const struct pace_request *request, const struct hm_point *points,
                        size_t count, double *queue_s)
 {
-    for (size_t i = 0; i < count; i++) {
+    /* Once the budget is spent, the remaining times are 0; the caller returns the error. */
+    for (size_t i = 0; i < count && !hm__budget_spent("max_n"); i++) {
         double alone = worker_alone_s(p, request, points, i), link = request->ports->worker[i];
         double served = server_links_s(way, request->ports, i) / points[i].n;
         queue_s[i] = hm__queue_time(points[i].n, alone - 2 * link, link, served) - alone;
@@ -376,6 +379,8 @@ int hm__stragglers_apart(struct hm_stragglers *p, const struct hm_way *way,
         rc = pace_eval(p, &request, points, count, paces, err);
     for (size_t i = 0; rc == 0 && i < count; i++) {
         struct hm_point *at = &points[i];
+        if ((rc = hm__budget_check("max_n", err)))
+            break;
         double extra = worker_extra_s(&request, points, i), even = at->compute_s;
         double reached = worker_alone_s(p, &request, points, i) * (bounded ? paces[i] : 1);
         at->time_s = fmax(reached, server_links_s(way, ports, i));

@@ -269,6 +269,32 @@ static void traces_with_staleness(void **state)
     is_ended("converge", &body);
 }
 
+/*
+ * Times of iterations in an order for which a selection that compares with the middle value removes
+ * a few values in each pass: the middle one is always the largest that remains.
+ */
+static void times_in_the_worst_order(void **state)
+{
+    enum { COUNT = 60000 };
+    static size_t places[COUNT];
+    static int times[COUNT];
+    struct hm_text body = {0};
+
+    (void)state;
+    for (size_t i = 0; i < COUNT; i++)
+        places[i] = i;
+    for (size_t left = COUNT; left > 0; left--) {
+        size_t middle = (left - 1) / 2;
+        times[places[middle]] = (int)left;
+        places[middle] = places[left - 1];
+    }
+    hm__text_add(&body, "{\"best\": 0, \"traces\": \"m,iteration,loss,seconds");
+    for (int i = 0; i < COUNT; i++)
+        hm__text_addf(&body, "\\n1,%d,1,%d", i + 1, times[i]);
+    hm__text_add(&body, "\"}");
+    is_quick("converge", &body);
+}
+
 /* ---- jobs ------------------------------------------------------------------------------------ */
 
 /* A mixture of thousands of groups of experts: how they are spread over the nodes takes time in
@@ -303,6 +329,26 @@ static void runs_of_a_job(void **state)
     is_ended("plan", &body);
 }
 
+/* Workers that never wait for each other, and more slow nodes than workers: the time of each number
+ * of workers is a sum over all workers, so the limits are checked for each number. The sums of all
+ * numbers take more time than is allowed here. */
+static void slow_nodes_without_waiting(void **state)
+{
+    struct hm_text body = {0};
+    double from = processor_s();
+
+    (void)state;
+    hm__text_add(&body, "{\"job\": {\"compute\": \"1000 s/n\", \"communicate\": [{\"bytes\": "
+                        "\"1 MB\", \"scheme\": \"ring\"}], \"cluster\": {\"max_nodes\": 8192, "
+                        "\"flops\": \"1 Tflop/s\", \"fabric\": {\"bandwidth\": \"1 Gbit/s\", "
+                        "\"latency\": \"1 us\"}, \"stragglers\": {\"slow\": 1000000, "
+                        "\"slow_factor\": 2, \"spread\": 0.5, \"chance\": 0.1, \"factor\": 3, "
+                        "\"pause\": \"1 s\"}}}, \"max_n\": 8192, \"platform\": \"server\", "
+                        "\"consistency\": \"async\"}");
+    is_ended("plan", &body);
+    assert_true(processor_s() - from < 2 * CANCEL_S);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -312,6 +358,7 @@ int main(void)
         cmocka_unit_test(traces_on_one_number),       cmocka_unit_test(traces_on_many_sizes),
         cmocka_unit_test(traces_with_staleness),      cmocka_unit_test(numbers_with_equal_hashes),
         cmocka_unit_test(groups_of_experts),          cmocka_unit_test(runs_of_a_job),
+        cmocka_unit_test(times_in_the_worst_order),   cmocka_unit_test(slow_nodes_without_waiting),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
