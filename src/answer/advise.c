@@ -481,12 +481,15 @@ static int note_limits(struct hm_advising *a, struct hm_err *err)
                            "extrapolated",
                            first->iterations, a->convergence->unit, first->beyond_i,
                            hm__g_name(first->algorithm));
-    if (rc == 0 && a->convergence->best_estimated && a->question->loss > 0)
-        rc = hm__notes_add(hm__advice_notes(a), err,
-                           "P* is estimated, %.8g (%.8g to %.8g), and losses are counted from it",
-                           a->convergence->best, a->convergence->best_low,
-                           a->convergence->best_high);
-    return rc;
+    const struct hm_convergence *g = a->convergence;
+    if (rc || !g->best_estimated || !(a->question->loss > 0))
+        return rc;
+    if (!isfinite(g->best_low) || !isfinite(g->best_high))
+        return hm__notes_add(hm__advice_notes(a), err,
+                             "P* is estimated, %.8g, and losses are counted from it", g->best);
+    return hm__notes_add(hm__advice_notes(a), err,
+                         "P* is estimated, %.8g (%.8g to %.8g), and losses are counted from it",
+                         g->best, g->best_low, g->best_high);
 }
 
 static int advising_run(struct hm_advising *a, struct hm_err *err)

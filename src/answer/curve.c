@@ -181,16 +181,16 @@ static int point_check(const struct hm_search *s, const struct hm_point *p, stru
 {
     bool time = isfinite(p->time_s) && p->time_s > 0;
 
-    if (time && isfinite(p->total_s) && !isinf(p->cost) && isfinite(p->speedup))
+    if (time && isfinite(p->total_s) && isfinite(hm__search_expense(s, p)) && isfinite(p->speedup))
         return 0;
     if (p->time_s == 0)
         hm__fail(err, HM_E_RANGE, "an iteration takes no time at all at n = %.0f", p->n);
     else if (!time)
-        hm__fail(err, HM_E_RANGE, "an iteration takes %g s at n = %.0f", p->time_s, p->n);
+        hm__fail(err, HM_E_RANGE, "an iteration takes no finite time at n = %.0f", p->n);
     else if (!isfinite(p->total_s))
-        hm__fail(err, HM_E_RANGE, "the whole job takes %g s at n = %.0f", p->total_s, p->n);
+        hm__fail(err, HM_E_RANGE, "the whole job takes no finite time at n = %.0f", p->n);
     else
-        hm__fail(err, HM_E_RANGE, "the whole job costs %g at n = %.0f", p->cost, p->n);
+        hm__fail(err, HM_E_RANGE, "the whole job has no finite cost at n = %.0f", p->n);
     hm__err_hint(err, "check the sizes, speeds and prices of the job and the cluster");
     hm__err_field(err, time ? "iterations" : "compute");
     hm__err_at(err, s->job->source, s->job->compute_line);

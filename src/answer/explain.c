@@ -5,6 +5,7 @@
  * change is evaluated alone, not in combination with others.
  */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "collective.h"
@@ -52,7 +53,7 @@ static double point_exposed_s(const struct hm_search *s, const struct hm_point *
      * time that each takes alone.
      */
     if (s->job->overlap == HM_OVERLAP_NORM)
-        return both > 0 ? p->time_s * p->communicate_s / both : 0;
+        return both > 0 ? p->time_s * (p->communicate_s / both) : 0;
     return fmax(p->time_s - p->compute_s, 0);
 }
 
@@ -60,28 +61,32 @@ static double point_exposed_s(const struct hm_search *s, const struct hm_point *
 static int explain_stragglers(struct hm_answer *a, const struct hm_search *s,
                               const struct hm_point *p, struct hm_err *err)
 {
-    double times = p->compute_s / (p->compute_s - p->wait_s);
+    /* Beyond 1e15, the steady time is lost in the rounding of the time of the slowest worker. */
+    const double most = 1e15, ratio = p->compute_s / (p->compute_s - p->wait_s);
+    char times[40];
 
+    snprintf(times, sizeof(times), ratio < most ? "%.3g" : "more than %g",
+             ratio < most ? ratio : most);
     a->limit = HM_LIMIT_STRAGGLERS;
     a->limit_share = p->wait_s / p->time_s;
     if (s->way.consistency == HM_CONSISTENCY_ASYNC)
         a->why = hm__arena_printf(
-            a->memory, "workers take %.3g times as long on average as a steady one", times);
+            a->memory, "workers take %s times as long on average as a steady one", times);
     else if (s->way.consistency == HM_CONSISTENCY_SSP && s->way.staleness > 0)
         a->why = hm__arena_printf(a->memory,
-                                  "no worker is more than %g ahead of the slowest: they take %.3g "
+                                  "no worker is more than %g ahead of the slowest: they take %s "
                                   "times as long as a steady one",
                                   s->way.staleness, times);
     else if (s->way.backups > 0)
         a->why = hm__arena_printf(
-            a->memory, "the first %g of %g workers are expected after %.3g times the steady time",
+            a->memory, "the first %g of %g workers are expected after %s times the steady time",
             p->n - s->way.backups, p->n, times);
     else
-        a->why = hm__arena_printf(
-            a->memory,
-            "the slowest of %g workers is expected to take %.3g times as long as a "
-            "steady one",
-            p->n, times);
+        a->why =
+            hm__arena_printf(a->memory,
+                             "the slowest of %g workers is expected to take %s times as long as a "
+                             "steady one",
+                             p->n, times);
     return check_allocated(a->why, err);
 }
 

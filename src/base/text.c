@@ -78,6 +78,14 @@ size_t hm__text_cut(struct hm_text *text, const char *piece, size_t columns)
     return used;
 }
 
+const char *hm__number_words(double value, char text[HM_DIGITS])
+{
+    if (!isfinite(value))
+        return isnan(value) ? "no number" : value > 0 ? "infinity" : "minus infinity";
+    snprintf(text, HM_DIGITS, "%g", value);
+    return text;
+}
+
 void hm__text_end_line(struct hm_text *text)
 {
     while (text->length && text->data[text->length - 1] == ' ')

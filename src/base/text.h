@@ -53,6 +53,12 @@ enum { HM_DIGITS = 24 }; /* Size of a text for any 64-bit number, with its NUL. 
 /* Writes a number with decimal digits, as printf does but faster; returns the number of digits. */
 size_t hm__digits_write(char text[HM_DIGITS], unsigned long long value);
 
+/*
+ * Writes a number into `text` for a message, with %g; "infinity", "minus infinity" or "no number"
+ * if it is not finite, because messages are also parts of answers.
+ */
+const char *hm__number_words(double value, char text[HM_DIGITS]);
+
 /* Returns whether a string ends with `end` and is longer than `end`. */
 bool hm__text_ends(const char *text, const char *end);
 /*

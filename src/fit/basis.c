@@ -214,10 +214,11 @@ int hm__basis_eval(const struct hm_basis *basis, const double *const *columns, s
             return rc;
         for (size_t i = 0; i < count; i++) {
             double value = x[k * count + i];
+            char text[HM_DIGITS];
             if (isfinite(value) && value >= 0)
                 continue;
-            hm__fail(err, HM_E_FORMULA, "the term %s is %g at n = %g", basis->texts[k],
-                     isnan(value) ? NAN : value, columns[0][i]);
+            hm__fail(err, HM_E_FORMULA, "the term %s is %s at n = %g", basis->texts[k],
+                     hm__number_words(value, text), columns[0][i]);
             hm__err_hint(
                 err,
                 "a term must be finite and not negative, because its coefficient is not negative");

@@ -22,6 +22,7 @@
 #include "checks.h"
 #include "design_work.h"
 #include "err.h"
+#include "text.h"
 
 struct hm_notes hm__design_notes(struct hm_design *d)
 {
@@ -159,11 +160,13 @@ static int design_set_costs(struct design_work *w, const double *seconds, double
         default_costs(w, seconds, costs);
         return 0;
     }
+    char text[HM_DIGITS];
     int rc = eval_candidate_formula(w, s->cost, "cost", seconds, costs, err);
     for (size_t i = 0; rc == 0 && i < w->candidates->count; i++)
         if (!(costs[i] >= 0) || isinf(costs[i]))
-            rc = hm__fail(err, HM_E_RANGE, "the cost is %g at n = %g; it must be 0 or more",
-                          costs[i], hm__design_values(w->candidates, "n")[i]);
+            rc = hm__fail(err, HM_E_RANGE, "the cost is %s at n = %g; it must be 0 or more",
+                          hm__number_words(costs[i], text),
+                          hm__design_values(w->candidates, "n")[i]);
     return rc;
 }
 

@@ -8,6 +8,7 @@
  * 0 count as known to be 0.
  */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "checks.h"
@@ -255,16 +256,20 @@ static const double FAR_OFF = 0.15;
 
 static int note_far_off(struct hm_fit *fit, struct hm_err *err)
 {
+    /* A larger error is not written in full; it may be infinite. */
+    const double most = 1e6;
+    char off[40];
+
     if (fit->error < FAR_OFF)
         return 0;
+    snprintf(off, sizeof(off), fit->error < most ? "%.0f %%" : "more than %.0f %%",
+             100 * fmin(fit->error, most));
     if (!fit->from_sheet)
         return hm__notes_add(hm__fit_notes(fit), err,
-                             "these terms do not describe the runs: they miss them by %.0f %%",
-                             100 * fit->error);
+                             "these terms do not describe the runs: they miss them by %s", off);
     return hm__notes_add(
         hm__fit_notes(fit), err,
-        "the sheet and the runs disagree: even corrected, the sheet misses them by %.0f %%",
-        100 * fit->error);
+        "the sheet and the runs disagree: even corrected, the sheet misses them by %s", off);
 }
 
 /*
@@ -283,7 +288,8 @@ static int note_misfit(struct hm_fit *fit, struct hm_err *err)
     if (free < 1 || more < 1 || within <= 0 || fit->from_sheet)
         return 0;
     double ratio = (misfit / more) / (within / free);
-    if (hm__fisher_tail(more, free, ratio) > 0.01)
+    /* Squares of terms near the largest number are infinite, and the misfit is then unknown. */
+    if (!isfinite(ratio) || hm__fisher_tail(more, free, ratio) > 0.01)
         return 0;
     return hm__notes_add(
         hm__fit_notes(fit), err,

@@ -133,6 +133,14 @@ static int runs_unit(const struct hm_fit *fit, const struct hm_runs *runs,
     const struct hm_job *job = s->job;
 
     *ret_unit = (struct hm_unit){runs->relative && sheet ? hm__sheet_reference_s(sheet) : 1, false};
+    if (!(ret_unit->factor > 0 && ret_unit->factor <= HM_RUN_MOST)) {
+        hm__fail(err, HM_E_RANGE,
+                 "the runs have speedups over one worker, and by the job, one worker takes %s",
+                 ret_unit->factor > 0 ? "too long" : "no time");
+        hm__err_hint(err, "correct the job, or give the seconds of the runs");
+        hm__err_at(err, runs->source, 0);
+        return HM_E_RANGE;
+    }
     if (!sheet || !runs->unit)
         return 0;
     double batch = job->batch > 0 ? job->batch : NAN;
@@ -328,6 +336,9 @@ static double least_n_ratio(const struct hm__fit *f)
     return f->data.groups[at].mean_s / fmax(sheet, 1e-300);
 }
 
+/* The largest ratio, in either direction, by which a specification sheet is corrected. */
+static const double RATIO_MOST = 1e100;
+
 /*
  * If the median error of the specification sheet is more than a factor of two (another machine,
  * another unit), all its times are multiplied by the median ratio: its shape is still useful, and
@@ -343,6 +354,14 @@ static int rescale_sheet(struct hm_fit *fit, struct hm_err *err)
 
     if (ratio < 2 && ratio > 0.5)
         return 0;
+    if (!(ratio >= 1 / RATIO_MOST && ratio <= RATIO_MOST)) {
+        hm__fail(err, HM_E_RANGE,
+                 "the times of the runs are more than %g times longer or shorter than those of the "
+                 "job's model",
+                 RATIO_MOST);
+        hm__err_hint(err, "correct the units of the runs, or the sizes and speeds of the job");
+        return HM_E_RANGE;
+    }
     for (size_t k = 0; k < f->basis.count; k++) {
         if (overlaps && k == 1)
             continue;

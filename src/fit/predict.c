@@ -328,9 +328,9 @@ int hm_fit_predict(const struct hm_fit *fit, const struct hm_at *at, size_t at_c
                                            space + (size_t)2 * HM_FIT_DRAWS};
 
     for (size_t i = 0; rc == 0 && i < count; i++) {
-        if (!(n[i] >= 1) || isinf(n[i]))
-            rc = hm__fail(err, HM_E_RANGE,
-                          "n: %g cannot be predicted; it must be finite and at least 1", n[i]);
+        if (!(n[i] >= 1 && n[i] <= HM_RUN_MOST))
+            rc = hm__fail(err, HM_E_RANGE, "n: %g cannot be predicted; it must be from 1 to %g",
+                          n[i], HM_RUN_MOST);
         all[i] = n[i];
     }
     if (rc == 0) {
@@ -344,6 +344,8 @@ int hm_fit_predict(const struct hm_fit *fit, const struct hm_at *at, size_t at_c
         if ((rc = hm__budget_check("predict", err)))
             break;
         prediction_init(fit, x, count + 1, i, &sample, &predictions[i]);
+        if (!isfinite(predictions[i].time_s) || isinf(predictions[i].high_s))
+            rc = hm__fail(err, HM_E_RANGE, "the fit gives no finite time at n = %g", n[i]);
     }
     hm__free(x);
     hm__free(all);

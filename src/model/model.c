@@ -29,6 +29,7 @@
 #include "model_state.h"
 #include "names.h"
 #include "need.h"
+#include "text.h"
 #include "way_time.h"
 
 void hm__model_add_note(struct hm_model *m, const char *text)
@@ -301,13 +302,15 @@ static int eval_formula(const struct hm_model *m, const struct hm_formula *f, co
                         int line, const struct eval_space *space, struct hm_err *err)
 {
     double *values = space->scratch;
+    char text[HM_DIGITS];
     int rc =
         hm__formula_eval(f, m->symbols, &m->variant.quantity, space->n, space->count, values, err);
 
     for (size_t i = 0; rc == 0 && i < space->count; i++) {
         if (values[i] >= 0 && isfinite(values[i]))
             continue;
-        rc = hm__fail(err, HM_E_FORMULA, "the formula gives %g at n = %g", values[i], space->n[i]);
+        rc = hm__fail(err, HM_E_FORMULA, "the formula gives %s at n = %g",
+                      hm__number_words(values[i], text), space->n[i]);
         hm__err_hint(
             err,
             "it must be finite and not negative for every n; max_n or cluster.max_nodes limit n");

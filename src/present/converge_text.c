@@ -269,6 +269,19 @@ static size_t holdout_name_width(const struct hm_holdout *h)
     return width < NAME_SHOWN ? width : NAME_SHOWN;
 }
 
+/* Appends the median and the root mean square of errors. A prediction of 0 or of infinity has an
+ * infinite error, which is written as a large one. */
+static void holdout_add_errors(struct hm_text *out, double median, double rms)
+{
+    const double errors[] = {median, rms}, most = 1e3;
+
+    for (int i = 0; i < 2; i++)
+        if (errors[i] < most)
+            hm__text_addf(out, " %7.2g", errors[i]);
+        else
+            hm__text_addf(out, " %7s", isnan(errors[i]) ? "" : ">1000");
+}
+
 static void holdout_add_left_out(struct hm_text *out, const struct hm_holdout *h,
                                  const struct hm_style *style)
 {
@@ -282,7 +295,8 @@ static void holdout_add_left_out(struct hm_text *out, const struct hm_holdout *h
         for (size_t k = 0; k < h->algorithms[i].left_out_count; k++) {
             const struct hm_g_error *e = &h->algorithms[i].left_out[k];
             hm__render_cell(out, h->algorithms[i].algorithm, width);
-            hm__text_addf(out, " %6.0f %7zu %7.2g %7.2g", e->m, e->points, e->median, e->rms);
+            hm__text_addf(out, " %6.0f %7zu", e->m, e->points);
+            holdout_add_errors(out, e->median, e->rms);
             if (isfinite(e->covered))
                 hm__text_addf(out, " %6.0f %%", 100 * e->covered);
             hm__text_addf(out, "%s", e->inside ? "" : "  at the edge");
@@ -331,8 +345,9 @@ static void holdout_add_rows(struct hm_text *out, const struct hm_holdout *h,
             char from[40];
             snprintf(from, sizeof(from), "%.10g to %.10g", e->from, e->to);
             hm__render_cell(out, h->algorithms[i].algorithm, width);
-            hm__text_addf(out, " %9.0f %-18s %7zu %7.2g %7.2g %6.0f %%\n", e->rows, from, e->points,
-                          e->median, e->rms, 100 * e->covered);
+            hm__text_addf(out, " %9.0f %-18s %7zu", e->rows, from, e->points);
+            holdout_add_errors(out, e->median, e->rms);
+            hm__text_addf(out, " %6.0f %%\n", 100 * e->covered);
         }
     hm__text_add(out, "errors are those of log10(P - P*)\n");
 }

@@ -38,14 +38,16 @@ static void design_summary(struct hm_text *out, const struct hm_design *d)
 
     hm__text_addf(out, "%zu run%s of %zu candidates, cost %.4g", d->made_count,
                   d->made_count == 1 ? "" : "s", d->candidates, d->spent);
-    if (d->seconds >= 0)
+    if (d->seconds >= 0 && isfinite(d->seconds))
         hm__text_addf(out, ", %s of machine time", hm__show_time(d->seconds, time));
-    if (d->money >= 0)
+    if (d->money >= 0 && isfinite(d->money))
         hm__text_addf(out, ", %s", hm__show_money(d->money, money));
-    hm__text_addf(out,
-                  "\ncriterion %.9g with fractional runs (within %.0e of the optimum), %.6g with "
-                  "whole runs",
-                  d->objective, fmax(d->gap, 1e-15), d->rounded);
+    hm__text_addf(out, "\ncriterion %.9g with fractional runs (within %.0e of the optimum), ",
+                  d->objective, fmax(d->gap, 1e-15));
+    if (isfinite(d->rounded))
+        hm__text_addf(out, "%.6g with whole runs", d->rounded);
+    else
+        hm__text_add(out, "not enough with whole runs");
     if (isfinite(d->before))
         hm__text_addf(out, "; %.6g before", d->before);
     hm__text_add(out, "\n");

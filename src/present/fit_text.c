@@ -27,6 +27,16 @@ static const char *fit_show_range(const struct hm_fit *fit, double low, double h
     return text;
 }
 
+/* Errors are written in full up to this one; larger ones may be infinite. */
+static const double ERROR_MOST = 1e6;
+
+static const char *fit_show_error(double error, char *text)
+{
+    snprintf(text, HM_SHOWN, error < ERROR_MOST ? "%.1f %%" : "more than %.0f %%",
+             100 * fmin(error, ERROR_MOST));
+    return text;
+}
+
 static void fit_add_formula(struct hm_text *out, const struct hm_fit *fit)
 {
     char number[HM_SHOWN];
@@ -49,6 +59,7 @@ static void fit_add_head(struct hm_text *out, const struct hm_fit *fit,
                          const struct hm_style *style)
 {
     struct hm_text line = {0};
+    char off[HM_SHOWN];
 
     if (fit->from_sheet && fit->run_count == 0)
         hm__text_add(&line, "time = the specification sheet");
@@ -62,11 +73,13 @@ static void fit_add_head(struct hm_text *out, const struct hm_fit *fit,
     hm__render_taken(out, style, &line, 2);
     if (fit->run_count == 0)
         return;
-    hm__text_addf(&line, "%zu run%s of %zu configuration%s, n = %g to %g; off by %.1f %%",
+    hm__text_addf(&line, "%zu run%s of %zu configuration%s, n = %g to %g; off by %s",
                   fit->run_count, fit->run_count == 1 ? "" : "s", fit->configurations,
-                  fit->configurations == 1 ? "" : "s", fit->n_min, fit->n_max, 100 * fit->error);
+                  fit->configurations == 1 ? "" : "s", fit->n_min, fit->n_max,
+                  fit_show_error(fit->error, off));
     if (isfinite(fit->left_out_error))
-        hm__text_addf(&line, ", by %.1f %% for a run left out", 100 * fit->left_out_error);
+        hm__text_addf(&line, ", by %s for a run left out",
+                      fit_show_error(fit->left_out_error, off));
     hm__render_taken(out, style, &line, 2);
 }
 
@@ -131,7 +144,8 @@ static void fit_add_predictions(struct hm_text *out, const struct hm_fit *fit,
 
 static void fit_add_residuals(struct hm_text *out, const struct hm_fit *fit)
 {
-    char seconds[HM_SHOWN], fitted[HM_SHOWN], left_out[HM_SHOWN], influence[HM_SHOWN];
+    char seconds[HM_SHOWN], fitted[HM_SHOWN], left_out[HM_SHOWN], influence[HM_SHOWN],
+        off_text[HM_SHOWN];
 
     hm__text_addf(out, "\n%6s %6s %10s %10s %8s %10s %8s %9s\n", "line", "n", "measured", "fitted",
                   "off", "left out", "leverage", "influence");
@@ -144,9 +158,12 @@ static void fit_add_residuals(struct hm_text *out, const struct hm_fit *fit)
         influence[0] = '\0';
         if (isfinite(r->influence))
             snprintf(influence, sizeof(influence), "%.2g", r->influence);
-        hm__text_addf(out, "%6d %6g %10s %10s %+7.1f%% %10s %8.2f %9s%s\n", r->line, r->n,
+        double off = r->fitted_s / r->seconds - 1;
+        snprintf(off_text, sizeof(off_text), off < ERROR_MOST ? "%+.1f%%" : ">%.0f%%",
+                 100 * fmin(off, ERROR_MOST));
+        hm__text_addf(out, "%6d %6g %10s %10s %8s %10s %8.2f %9s%s\n", r->line, r->n,
                       fit_show_time(fit, r->seconds, seconds),
-                      fit_show_time(fit, r->fitted_s, fitted), 100 * (r->fitted_s / r->seconds - 1),
+                      fit_show_time(fit, r->fitted_s, fitted), off_text,
                       isnan(r->left_out_s) ? "" : fit_show_time(fit, r->left_out_s, left_out),
                       r->leverage, influence, r->outlier ? "  outlier" : "");
     }
@@ -159,7 +176,8 @@ static void fit_add_alternatives(struct hm_text *out, const struct hm_fit *fit)
     hm__text_addf(out, "\n%-40s %10s %8s\n", "terms considered", "left out", "weight");
     for (size_t i = 0; i < fit->alternative_count; i++)
         hm__text_addf(out, "%-40s %9.1f%% %8.2f\n", fit->alternatives[i].text,
-                      100 * fit->alternatives[i].left_out_error, fit->alternatives[i].weight);
+                      100 * fmin(fit->alternatives[i].left_out_error, ERROR_MOST),
+                      fit->alternatives[i].weight);
 }
 
 /*
@@ -172,7 +190,7 @@ static const char *fit_show_unit(const struct hm_fit *fit, double seconds, char 
 
     if (fit->relative)
         return " of the reference's time";
-    if (!fit->unit)
+    if (!fit->unit || !isfinite(1 / seconds))
         return " an iteration";
     if (fit->unit[0] == 'e')
         return " an epoch";
