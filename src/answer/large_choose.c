@@ -219,7 +219,7 @@ void hm__large_choose(struct hm_large_answer *a, const struct hm_large_question 
         least[1] = fmin(least[1], choice_expense(c));
     }
     a->alpha = isnan(q->alpha) ? 1 / least[0] : q->alpha;
-    a->beta = isnan(q->beta) ? 1 / least[1] : q->beta;
+    a->beta = isnan(q->beta) ? 1 / fmax(least[1], 1e-300) : q->beta;
     a->best = points_best(a, a->goal);
     a->feasible = a->best != HM_NONE;
     if (!a->feasible) {

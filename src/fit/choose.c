@@ -247,6 +247,8 @@ static void choices_set_weights(struct hm_choice *choices, size_t count,
         gentle = choices[i].steep ? gentle : fmin(gentle, choices[i].error);
     for (size_t i = 0; i < count; i++) {
         double ratio = (choices[i].error / unit + least) / (choices[0].error / unit + least);
+        /* Two infinite errors have the same weight. */
+        ratio = isnan(ratio) ? 1 : ratio;
         choices[i].weight = pow(ratio, -counted / 2) * steep_factor(&choices[i], gentle, w);
         sum += choices[i].weight;
     }

@@ -40,6 +40,9 @@
 /* Returns ceil(log2 n) for a whole number n >= 1. */
 static double ceil_log2(double n)
 {
+    /* From here on, the rounding of log2 does not matter, and n may be larger than any integer. */
+    if (n >= 0x1p53)
+        return ceil(log2(n));
     unsigned long long below = (unsigned long long)n - 1;
     return below == 0 ? 0 : 64 - __builtin_clzll(below);
 }

@@ -202,7 +202,7 @@ static void advice_add_ranked(struct hm_text *out, const struct hm_advice *a,
     char shown[HM_SHOWN], range[HM_SHOWN_RANGE];
 
     if (!hm__advice_asks_loss(a))
-        hm__text_addf(out, " %9s  %-18s", hm__show_loss(c->loss, shown),
+        hm__text_addf(out, " %9s  %-18s", isfinite(c->loss) ? hm__show_loss(c->loss, shown) : "",
                       hm__show_range(hm__show_loss, c->loss_low, c->loss_high, range));
     else if (isfinite(c->time_s))
         hm__text_addf(out, " %9s  %-18s", hm__show_time(c->time_s, shown),

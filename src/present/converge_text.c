@@ -191,6 +191,9 @@ static const char *cost_interval(const struct hm_stale_cost *c, char *text)
     return text;
 }
 
+/* A cost above this one is not written in full; it may be infinite. */
+static const double COST_MOST = 1e300;
+
 static void stale_add_costs(struct hm_text *out, const struct hm_g_stale *stale, const char *label,
                             size_t *lines, const struct hm_style *style)
 {
@@ -201,8 +204,11 @@ static void stale_add_costs(struct hm_text *out, const struct hm_g_stale *stale,
         if (cost_is_left_out(stale, i))
             continue;
         cost_add_bounds(&line, stale, i);
-        hm__text_addf(&line, " on %.0f worker%s costs %#.3g times the iterations", c->m,
-                      c->m == 1 ? "" : "s", c->factor);
+        hm__text_addf(&line, " on %.0f worker%s costs ", c->m, c->m == 1 ? "" : "s");
+        if (c->factor < COST_MOST)
+            hm__text_addf(&line, "%#.3g times the iterations", c->factor);
+        else
+            hm__text_addf(&line, "more than %g times the iterations", COST_MOST);
         if (isfinite(c->low) && isfinite(c->high))
             hm__text_addf(&line, " (%s)", cost_interval(c, interval));
         hm__render_taken_line(out, style, (*lines)++ ? "" : label, &line);

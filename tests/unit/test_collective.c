@@ -71,6 +71,19 @@ static void workers_of_a_node_communicate_locally(void **state)
     assert_near(t.bandwidth_s, 2 * 15.0 / 16, 1e-15);
 }
 
+/* The number of rounds is also right for numbers of workers that no integer type can hold. */
+static void rounds_of_very_many_workers(void **state)
+{
+    struct hm_wires wires = {{1e9, 1e-3}, {100e9, 1e-6}, 1, 1};
+
+    (void)state;
+    for (int k = 50; k < 160; k += 10) {
+        struct hm_wire_time t =
+            hm__collective_eval(HM_SCHEME_RECURSIVE_DOUBLING, ldexp(1, k), 1, &wires);
+        assert_near(t.latency_s, k * 1e-3, 1e-12);
+    }
+}
+
 static void names_and_kinds(void **state)
 {
     (void)state;
@@ -87,6 +100,7 @@ int main(void)
         cmocka_unit_test(agrees_with_the_oracle),
         cmocka_unit_test(the_best_is_the_least),
         cmocka_unit_test(workers_of_a_node_communicate_locally),
+        cmocka_unit_test(rounds_of_very_many_workers),
         cmocka_unit_test(names_and_kinds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
