@@ -416,7 +416,7 @@ static void test_refusals(void **state)
     expect_refusal("n,seconds\n1,2\n1,3\n", NULL, "runs of one configuration");
     expect_refusal("n,size,seconds\n4,1,2\n4,2,3\n", NULL, "every run has n = 4");
     expect_refusal("n,seconds\n1,2\n2,3\n", "-n", "the term -n is -1 at n = 1");
-    expect_refusal("n,seconds\n1,2\n2,3\n", "1/(n-1)", "is inf at n = 1");
+    expect_refusal("n,seconds\n1,2\n2,3\n", "1/(n-1)", "is infinity at n = 1");
     expect_refusal("n,seconds,status\n1,,exit 1\n2,,timeout\n", NULL, "every run failed");
 }
 
