@@ -27,14 +27,30 @@ static bool can_choose(const struct hm_job *job, const struct hm_cluster *c)
            c->node.cores > 1 && hm__model_by_operations(job, c);
 }
 
-/* Returns the number of ways to divide the cores among processes: the number of divisors of
- * `cores`. */
+/*
+ * Returns the smallest divisor of `cores` above p; INFINITY if there is none. Divisors above the
+ * root of `cores` are quotients by those below it.
+ */
+static double divisor_after(double cores, double p)
+{
+    const double root = floor(sqrt(cores));
+
+    for (double low = p + 1; low <= root; low++)
+        if (fmod(cores, low) == 0)
+            return low;
+    for (double low = fmin(root, ceil(cores / p) - 1); low >= 1; low--)
+        if (fmod(cores, low) == 0)
+            return cores / low;
+    return INFINITY;
+}
+
+/* Returns the number of ways to divide the cores among processes. */
 static size_t choices_count(double cores)
 {
     size_t count = 0;
 
-    for (double p = 1; p <= cores; p++)
-        count += fmod(cores, p) == 0;
+    for (double p = divisor_after(cores, 0); p <= cores; p = divisor_after(cores, p))
+        count++;
     return count;
 }
 
@@ -98,9 +114,8 @@ int hm__processes_expand(const struct hm_job *job, const struct hm_cluster *cons
             list[used++] = c;
             continue;
         }
-        for (double p = 1; p <= c->node.cores; p++) {
-            if (fmod(c->node.cores, p) != 0)
-                continue;
+        const double cores = c->node.cores;
+        for (double p = divisor_after(cores, 0); p <= cores; p = divisor_after(cores, p)) {
             struct hm_cluster *divided = hm__arena_alloc(arena, 1, sizeof(*divided));
             if (!divided)
                 return hm__fail_nomem(err);

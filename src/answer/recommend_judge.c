@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "budget.h"
 #include "chance.h"
 #include "err.h"
 #include "recommend.h"
@@ -192,7 +193,7 @@ static bool judge_can_compare(const struct hm_recommending *w)
  */
 static void judge_losses(const struct hm_recommending *w, size_t count, double *losses)
 {
-    for (size_t d = 0; d < w->draw_count; d++) {
+    for (size_t d = 0; d < w->draw_count && !hm__budget_spent("n"); d++) {
         double least = INFINITY;
         for (size_t i = 0; i < count; i++)
             least =
@@ -222,6 +223,11 @@ static int judge_least_loss(struct hm_recommending *w, struct hm_err *err)
     if (!losses)
         return hm__fail_nomem(err);
     judge_losses(w, count, losses);
+    int rc = hm__budget_check("n", err);
+    if (rc) {
+        hm__free(losses);
+        return rc;
+    }
     for (size_t i = 1; i < count; i++)
         if (losses[i] < losses[best] * (1 - 1e-9))
             best = i;
@@ -278,8 +284,10 @@ static int judge_certainty(struct hm_recommending *w, struct hm_err *err)
     double *chosen = hm__calloc(w->draw_count, sizeof(*chosen));
     if (!chosen)
         return hm__fail_nomem(err);
-    for (size_t d = 0; d < w->draw_count; d++) {
+    int rc = 0;
+    for (size_t d = 0; rc == 0 && d < w->draw_count; d++) {
         size_t best = 0;
+        rc = hm__budget_check("n", err);
         double least = hm__recommend_value(w, w->candidates, w->candidates[0].draws[d]);
         for (size_t i = 1; i < w->count && w->candidates[i].known && w->candidates[i].r.feasible;
              i++) {
@@ -300,7 +308,7 @@ static int judge_certainty(struct hm_recommending *w, struct hm_err *err)
     out->n_low = hm__quantile(chosen, w->draw_count, (1 - out->level) / 2);
     out->n_high = hm__quantile(chosen, w->draw_count, (1 + out->level) / 2);
     hm__free(chosen);
-    return 0;
+    return rc;
 }
 
 /* Adds a note if the limits are compared with a time whose error is not known. */

@@ -8,6 +8,7 @@
 
 #include <time.h>
 
+#include "budget.h"
 #include "text.h"
 
 static double processor_s(void)
@@ -349,6 +350,52 @@ static void slow_nodes_without_waiting(void **state)
     assert_true(processor_s() - from < 2 * CANCEL_S);
 }
 
+/* Machines with a million cores, which are divided among processes: only divisors are tried. */
+static void processes_of_many_cores(void **state)
+{
+    struct hm_text body = {0};
+
+    (void)state;
+    hm__text_add(&body, "{\"job\": {\"network\": \"784-2500-10\", \"batch\": 256}, \"on\": [");
+    for (int i = 0; i < 60; i++)
+        hm__text_addf(&body,
+                      "%s{\"machine\": \"xeon-e3-1240\", \"cores\": 999983, \"threads\": "
+                      "\"auto\", \"max_nodes\": 1, \"price\": \"$%d/h\"}",
+                      i > 0 ? "," : "", i + 1);
+    hm__text_add(&body, "], \"max_n\": 1}");
+    is_quick("plan", &body);
+}
+
+/* Runs a recommendation with a budget that is spent at the check with this number. Returns the
+ * number of checks. */
+static long recommend_until(long checks, int code)
+{
+    static const char runs[] = "n,seconds\n1,10\n2,5.6\n4,3.1\n8,2.2\n1,10.2\n2,5.5\n4,3.2\n8,2.1";
+    struct hm_request *request = with_document("recommend", "runs", runs);
+    struct hm_budget budget = {.checks = checks};
+    struct hm_reply *reply = NULL;
+
+    set(request, "n", "1..400");
+    hm__budget_enter(&budget);
+    assert_int_equal(hm_request_run(request, NULL, &reply, NULL), code);
+    hm__budget_leave(&budget);
+    if (code)
+        assert_string_equal(budget.field, "n");
+    hm_reply_free(reply);
+    hm_request_free(request);
+    return checks - budget.checks;
+}
+
+/* All candidates are compared for each of 2000 draws, twice; the limits are checked for each draw.
+ */
+static void candidates_of_many_draws(void **state)
+{
+    (void)state;
+    long all = recommend_until(1 << 30, 0);
+    for (long before = 200; before < 4000; before += 500)
+        recommend_until(all - before, HM_E_CANCELLED);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -359,6 +406,7 @@ int main(void)
         cmocka_unit_test(traces_with_staleness),      cmocka_unit_test(numbers_with_equal_hashes),
         cmocka_unit_test(groups_of_experts),          cmocka_unit_test(runs_of_a_job),
         cmocka_unit_test(times_in_the_worst_order),   cmocka_unit_test(slow_nodes_without_waiting),
+        cmocka_unit_test(processes_of_many_cores),    cmocka_unit_test(candidates_of_many_draws),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
