@@ -2220,7 +2220,7 @@ def runs_export(
     """runs or traces of the store as a table
 
     Args:
-        output: export: .csv or .jsonl (default: CSV on standard output)
+        output: export: .csv or .jsonl (default, or -: CSV on standard output)
         record: a file (.db) or postgresql://… (default: HOWMANY_DB, else your own)
         where: only runs that meet this condition; also !=, <, <=, >, >=, such as n>=4 or
             latency<20ms

@@ -278,7 +278,7 @@ static const struct hm_request_field export_fields[] = {
      .group = "output",
      .argument = "FILE",
      .choices = "@file",
-     .help = "export: .csv or .jsonl (default: CSV on standard output)"},
+     .help = "export: .csv or .jsonl (default, or -: CSV on standard output)"},
     HM_ROW_RECORD(T, record, 'r'),
     HM_ROWS_FILTER(T, filter),
     HM_ROW_SORT(T, filter),
@@ -448,8 +448,9 @@ static int export_foreign(struct hm_call *call, struct hm_store *store,
 static int choose_form(const struct hm_runs_export_request *r, enum export_form *ret_form,
                        struct hm_err *err)
 {
-    bool lines = r->output && hm__text_ends(r->output, ".jsonl");
-    bool csv = r->csv || (r->output && hm__text_ends(r->output, ".csv"));
+    const char *file = r->output && strcmp(r->output, "-") != 0 ? r->output : NULL;
+    bool lines = file && hm__text_ends(file, ".jsonl");
+    bool csv = r->csv || (file && hm__text_ends(file, ".csv"));
 
     if (r->format >= 0 && (r->json || r->csv || r->traces))
         return hm__request_fail(err, "format", HM_E_CONFLICT,
@@ -460,9 +461,9 @@ static int choose_form(const struct hm_runs_export_request *r, enum export_form 
     }
     if (r->json && r->csv)
         return hm__request_fail(err, "json", HM_E_CONFLICT, "json and csv exclude each other");
-    if (r->output && !lines && !r->json && !csv && !r->traces)
+    if (file && !lines && !r->json && !csv && !r->traces)
         return hm__request_fail(err, "output", HM_E_NAME, "'%.80s' must end in .csv or .jsonl",
-                                r->output);
+                                file);
     if (r->traces)
         *ret_form = csv ? EXPORT_TRACE_CSV : EXPORT_TRACE_LINES;
     else

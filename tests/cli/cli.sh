@@ -346,6 +346,22 @@ ln -s "$work/victim" "$work/saved.json.part"
 expect "a link beside the output is not followed" 0 "" howmany converge "$work/traces.csv" --save "$work/saved.json"
 check "the target of the link is unchanged" grep -qx precious "$work/victim"
 check "the output is complete" grep -q convergence "$work/saved.json"
+check "the file beside the output stays" test -L "$work/saved.json.part"
+chmod 600 "$work/saved.json"
+check "permissions of the output stay" sh -c "howmany converge '$work/traces.csv' --save '$work/saved.json' >/dev/null && test \$(stat -c %a '$work/saved.json') = 600"
+check "a new output has the permissions of the umask" sh -c "umask 027; howmany converge '$work/traces.csv' --save '$work/new.json' >/dev/null && test \$(stat -c %a '$work/new.json') = 640"
+ln -s saved.json "$work/link.json"
+check "an output through a link replaces its target" sh -c "howmany converge '$work/traces.csv' --save '$work/link.json' >/dev/null && test -L '$work/link.json' && test ! -L '$work/saved.json'"
+writers() {
+  local i pid
+  for i in {1..20}; do
+    howmany import examples/config-llama-3-8b.json -o "$work/both.yaml" >/dev/null &
+    pid=$!
+    howmany import examples/config-llama-3-8b.json -o "$work/both.yaml" >/dev/null && wait $pid && test -s "$work/both.yaml" || return 1
+  done
+  ! ls -A "$work" | grep '^[.]howmany-'
+}
+check "two writers of one output both succeed" writers
 expect "a pattern that needs much memory is refused" 2 "10000" howmany bench 'true {n}' --n 1 --iteration-regex '((a{200}){200}){200}(b)'
 
 # ---- budgets

@@ -158,6 +158,29 @@ calibration_kept() {
 faults "a recorded calibration is written" calibration_kept howmany calibrate --replay "$HM_SOURCE/examples/h200-timings.json" -o machine.yaml
 faults "a calibration is recorded" calibration_kept howmany calibrate --cpu --quick --plain -o cpu.yaml --record cpu.json
 
+# ---- SIGTERM at each call on files
+base
+echo old >out.yaml
+if [ "$HM_SQLITE" = 1 ]; then
+  for n in 1 2 4; do howmany runs add n=$n seconds=1 --record runs.db >/dev/null; done
+  howmany runs export old.csv --record runs.db
+fi
+ended() { # COMMAND…: SIGTERM ends it at each call; its files are old or new, and there are no others
+  local k last
+  fault_try 0 term "$@" && last=$calls && [ "$code" -eq 0 ] && ls -A >"$work/files" || return 1
+  local new
+  new=$(md5sum <out.yaml)
+  for ((k = 1; k <= last; k++)); do
+    fault_try $k term "$@"
+    { [ $code -eq 143 ] || [ $code -eq 0 ]; } && ! ls -A | grep -vxFf "$work/files" | grep -v '^runs[.]db-' && [ -s out.yaml ] || return 1
+    grep -qx old out.yaml || [ "$(md5sum <out.yaml)" = "$new" ] || return 1
+  done
+  [ "$last" -gt 0 ]
+}
+check "after SIGTERM an import leaves the old file or the new one" ended howmany import "$HM_SOURCE/examples/config-llama-3-8b.json" -o out.yaml
+[ "$HM_SQLITE" = 0 ] || check "and so does an export" ended howmany runs export out.yaml --csv --record runs.db
+cd "$work" || exit 1
+
 # ---- studies and steered training
 base
 printf '%s\n' 'train: {data: digits:60, lambda: 1e-2}' 'algorithms: [lbfgs]' 'm: [1]' 'loss: 1e-1' 'budget: 200 ms' >s.yaml

@@ -136,6 +136,22 @@ rm "$work/linked.db"
 printf x >"$work/orphan.db-wal"
 expect "no store is made next to the log of another file" 2 "is the log of another file" howmany runs add n=1 seconds=1 --record "$work/orphan.db"
 check "which is left alone" test "$(cat "$work/orphan.db-wal")" = x
+# ---- files of an export
+before=$(md5sum <"$work/piped.db")
+expect "an export does not replace the store" 2 "is a file of the store that is exported" howmany runs export "$work/piped.db" --csv --record "$work/piped.db"
+ln -s piped.db "$work/linked.csv"
+expect "nor through a link" 2 "is a file of the store that is exported" howmany runs export "$work/linked.csv" --record "$work/piped.db"
+check "the store is unchanged" test "$(md5sum <"$work/piped.db")" = "$before"
+echo precious >"$work/kept.csv"
+chmod 600 "$work/kept.csv"
+expect "an export with a wrong condition" 2 "howmany: " howmany runs export "$work/kept.csv" --where 'n<' --record "$work/piped.db"
+expect "an export of a store that does not exist" 2 "there is no such store" howmany runs export "$work/kept.csv" --record "$work/missing.db"
+expect "an export to a name without a known ending" 2 "must end in .csv or .jsonl" howmany runs export "$work/kept.txt" --record "$work/piped.db"
+check "leave the file and nothing beside it" sh -c "grep -qx precious '$work/kept.csv' && test ! -e '$work/kept.txt' && ! ls -A '$work' | grep '^[.]howmany-'"
+expect "an export replaces a file" 0 "" howmany runs export "$work/kept.csv" --record "$work/piped.db"
+check "whose permissions stay" test "$(stat -c %a "$work/kept.csv")" = 600
+check "an export to - goes to standard output" sh -c "howmany runs export - --record '$work/piped.db' | cmp - '$work/kept.csv'"
+check "an export to a pipe goes to it" bash -c "howmany runs export >(cat >'$work/through.csv') --csv --record '$work/piped.db'; wait \$!; cmp '$work/through.csv' '$work/kept.csv'"
 for name in :memory: file::memory: ""; do
   expect "a store with the name '$name' is refused" 2 "howmany: " howmany runs add n=1 seconds=1 --record "$name"
   expect "and not served" 2 "howmany: " timeout 60 howmany serve --listen 127.0.0.1:0 --record "$name"

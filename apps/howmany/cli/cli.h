@@ -6,6 +6,7 @@
 #ifndef HM_CLI_H
 #define HM_CLI_H
 
+#include <limits.h>
 #include <stdio.h>
 
 #include "howmany.h"
@@ -192,6 +193,32 @@ int cli_gnuplot(const char *script, const char *file);
  */
 char *cli_read(const char *path, size_t *length, struct hm_err *err);
 
+/*
+ * A file that is written in parts and replaces the target only when it is complete. A device or a
+ * pipe is written directly. A draft must not move while it is open.
+ */
+struct cli_draft {
+    FILE *file;       /* Stream for the contents; NULL if the draft is not open. */
+    const char *path; /* Path of the target as the user gave it; borrowed. */
+    /* Path of the target without symbolic links, and of the temporary file in the same folder. */
+    char real[PATH_MAX], beside[PATH_MAX + 32];
+    struct cli_draft *next; /* Next open draft. */
+};
+
+/*
+ * Opens a draft. The temporary file is removed if a signal ends the program. Returns 0, or
+ * EXIT_USAGE with a message.
+ */
+int cli_draft_open(struct cli_draft *draft, const char *path);
+/*
+ * Closes a draft and replaces the target, which keeps its permissions. If this fails, the target is
+ * not changed. Returns 0, or EXIT_USAGE with a message.
+ */
+int cli_draft_keep(struct cli_draft *draft);
+/* Closes a draft without changing the target. Does nothing if the draft is not open. */
+void cli_draft_drop(struct cli_draft *draft);
+/* Removes all temporary files of drafts, just before the program exits in a signal handler. */
+void cli_drafts_abandon(void);
 /*
  * Replaces the contents of a file. If this fails, the old contents are not changed. Returns 0, or
  * EXIT_USAGE with a message.

@@ -1,59 +1,235 @@
-/* Reads and writes whole files for the commands. */
+/*
+ * Writes whole files for the commands. The text goes to a temporary file in the folder of the
+ * target, which is renamed to the target when it is complete. Every writer has its own temporary
+ * file, so of two writers of one target the last one wins, and no one sees a part of a file.
+ */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli.h"
 
-/* Writes a string to an open file and closes the file. If `sync` is true, the string is on the disk
- * afterwards. */
-static bool file_put(FILE *file, const char *text, size_t length, bool sync)
-{
-    bool written = file && fwrite(text, 1, length, file) == length && fflush(file) == 0 &&
-                   (!sync || fsync(fileno(file)) == 0);
+/* ---- signals -----------------------------------------------------------------------------------
+ */
 
-    if (file && fclose(file) != 0)
+/* Drafts that are open. The list is global, because signal handlers belong to the whole process. */
+static struct cli_draft *open_drafts;
+
+static const int ending_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+enum { ENDING_SIGNALS = sizeof(ending_signals) / sizeof(ending_signals[0]) };
+
+void cli_drafts_abandon(void)
+{
+    for (const struct cli_draft *d = open_drafts; d; d = d->next)
+        unlink(d->beside);
+}
+
+/* Removes the drafts, and lets the signal end the program. */
+static void end_program(int signal_number)
+{
+    cli_drafts_abandon();
+    signal(signal_number, SIG_DFL);
+    raise(signal_number);
+}
+
+/*
+ * Replaces the action of the ending signals that have the action `from`. Signals that are ignored,
+ * or that another part of the program handles, are left alone.
+ */
+static void replace_actions(void (*from)(int), void (*to)(int))
+{
+    struct sigaction action, replacement = {.sa_handler = to};
+
+    for (size_t i = 0; i < ENDING_SIGNALS; i++)
+        if (sigaction(ending_signals[i], NULL, &action) == 0 && action.sa_handler == from)
+            sigaction(ending_signals[i], &replacement, NULL);
+}
+
+/* Blocks the ending signals; `before` receives the mask. */
+static void block_ending(sigset_t *before)
+{
+    sigset_t held;
+
+    sigemptyset(&held);
+    for (size_t i = 0; i < ENDING_SIGNALS; i++)
+        sigaddset(&held, ending_signals[i]);
+    sigprocmask(SIG_BLOCK, &held, before);
+}
+
+static void list_add(struct cli_draft *d)
+{
+    if (!open_drafts)
+        replace_actions(SIG_DFL, end_program);
+    d->next = open_drafts;
+    open_drafts = d;
+}
+
+static void list_remove(const struct cli_draft *d)
+{
+    struct cli_draft **at = &open_drafts;
+
+    while (*at && *at != d)
+        at = &(*at)->next;
+    if (*at)
+        *at = d->next;
+    if (!open_drafts)
+        replace_actions(end_program, SIG_DFL);
+}
+
+/* ---- drafts ------------------------------------------------------------------------------------
+ */
+
+/* Creates a file with a random name in the folder of d->real. Returns its descriptor, or -1. */
+static int create_beside(struct cli_draft *d, mode_t mode)
+{
+    enum { TRIES = 100 };
+    const char *slash = strrchr(d->real, '/');
+    int folder = slash ? (int)(slash - d->real) + 1 : 0, file = -1;
+
+    for (int i = 0; i < TRIES && file < 0; i++) {
+        unsigned long number;
+        if (getrandom(&number, sizeof(number), 0) != (ssize_t)sizeof(number))
+            return -1;
+        snprintf(d->beside, sizeof(d->beside), "%.*s.howmany-%016lx", folder, d->real, number);
+        file = open(d->beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+        if (file < 0 && errno != EEXIST)
+            break;
+    }
+    return file;
+}
+
+/* Gives a new file the owner and the permissions of the file that it will replace. */
+static bool copy_access(int file, const struct stat *old)
+{
+    struct stat made;
+
+    if (fstat(file, &made) != 0)
+        return false;
+    /* Only root may change the owner; for others the file belongs to the user who wrote it. */
+    if ((made.st_uid != old->st_uid || made.st_gid != old->st_gid) &&
+        fchown(file, old->st_uid, old->st_gid) != 0 && errno != EPERM)
+        return false;
+    return fchmod(file, old->st_mode & 0777) == 0;
+}
+
+/* Opens the temporary file of a draft. */
+static int open_beside(struct cli_draft *d, const struct stat *old)
+{
+    /* If the path is a symbolic link, the link stays and the file that it points to is replaced. */
+    if (!realpath(d->path, d->real) &&
+        snprintf(d->real, sizeof(d->real), "%s", d->path) >= (int)sizeof(d->real)) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    int file = create_beside(d, old ? old->st_mode & 0777 : 0666);
+    if (file < 0) {
+        d->beside[0] = '\0';
+        return -1;
+    }
+    list_add(d);
+    if ((!old || copy_access(file, old)) && (d->file = fdopen(file, "w")))
+        return 0;
+    int error = errno;
+    close(file);
+    unlink(d->beside);
+    list_remove(d);
+    errno = error;
+    return -1;
+}
+
+static int fail_written(const char *path)
+{
+    return cli_complain("%s cannot be written: %s", path, strerror(errno));
+}
+
+int cli_draft_open(struct cli_draft *d, const char *path)
+{
+    struct stat found;
+    bool exists = stat(path, &found) == 0;
+    sigset_t before;
+    int rc = 0;
+
+    *d = (struct cli_draft){.path = path};
+    if (exists && S_ISDIR(found.st_mode)) {
+        errno = EISDIR;
+        return fail_written(path);
+    }
+    if (exists && !S_ISREG(found.st_mode)) {
+        d->file = fopen(path, "we");
+        return d->file ? 0 : fail_written(path);
+    }
+    block_ending(&before);
+    if (open_beside(d, exists ? &found : NULL) != 0)
+        rc = errno;
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    errno = rc;
+    return rc ? fail_written(path) : 0;
+}
+
+/* Writes what the stream of a draft has buffered, and closes it. Returns whether all was written.
+ */
+static bool draft_close(struct cli_draft *d)
+{
+    bool written =
+        !ferror(d->file) && fflush(d->file) == 0 && (!d->beside[0] || fsync(fileno(d->file)) == 0);
+    int error = errno;
+
+    if (fclose(d->file) == 0)
+        errno = error;
+    else
         written = false;
+    d->file = NULL;
     return written;
 }
 
-/* Replaces a file: the text is written to a temporary file in the same folder, which is then
- * renamed to `path`. */
-static bool file_replace(const char *path, const char *text, size_t length)
+/* Closes a draft, and replaces the target if `keep` is true. Returns whether that was done. */
+static bool draft_end(struct cli_draft *d, bool keep)
 {
-    char real[PATH_MAX], beside[PATH_MAX + 8];
+    sigset_t before;
 
-    /* If the path is a symbolic link, the link stays and the file that it points to is replaced. */
-    if (!realpath(path, real) && snprintf(real, sizeof(real), "%s", path) >= (int)sizeof(real)) {
-        errno = ENAMETOOLONG;
+    if (!d->file)
         return false;
-    }
-    snprintf(beside, sizeof(beside), "%s.part", real);
-    /* Remove an old temporary file. If another user has replaced it with a symbolic link, the link
-     * is removed and not followed. */
-    unlink(beside);
-    FILE *file = fopen(beside, "wxe");
-    if (file_put(file, text, length, true) && rename(beside, real) == 0)
-        return true;
+    bool done = draft_close(d) && keep;
+    if (!d->beside[0])
+        return done;
+    block_ending(&before);
+    done = done && rename(d->beside, d->real) == 0;
     int error = errno;
-    if (file)
-        unlink(beside);
+    if (!done)
+        unlink(d->beside);
+    list_remove(d);
+    sigprocmask(SIG_SETMASK, &before, NULL);
     errno = error;
-    return false;
+    return done;
+}
+
+int cli_draft_keep(struct cli_draft *d)
+{
+    return draft_end(d, true) ? 0 : fail_written(d->path);
+}
+
+void cli_draft_drop(struct cli_draft *d)
+{
+    draft_end(d, false);
 }
 
 int cli_write_file(const char *path, const char *text, size_t length)
 {
-    struct stat found;
-    /* If the path is a device or a pipe, the text is written to it directly, and the path is never
-     * replaced by a file. */
-    bool special = stat(path, &found) == 0 && !S_ISREG(found.st_mode) && !S_ISDIR(found.st_mode);
-    bool written = special ? file_put(fopen(path, "we"), text, length, false)
-                           : file_replace(path, text, length);
+    struct cli_draft draft;
+    int rc = cli_draft_open(&draft, path);
 
-    return written ? 0 : cli_complain("%s cannot be written: %s", path, strerror(errno));
+    if (rc)
+        return rc;
+    if (fwrite(text, 1, length, draft.file) == length)
+        return cli_draft_keep(&draft);
+    rc = fail_written(path);
+    cli_draft_drop(&draft);
+    return rc;
 }

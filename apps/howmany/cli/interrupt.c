@@ -18,6 +18,7 @@ static void exit_at_once(int signal)
     static const char message[] = "howmany: interrupted\n";
 
     (void)signal;
+    cli_drafts_abandon();
     _exit(write(STDERR_FILENO, message, sizeof(message) - 1) < 0 ? EXIT_USAGE : EXIT_INTERRUPTED);
 }
 

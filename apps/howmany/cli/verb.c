@@ -247,14 +247,14 @@ static void show_progress(void *data, const char *what, size_t done, size_t tota
 static int write_piece(void *data, const char *text, size_t length, struct hm_err *err)
 {
     struct cli_verb_call *c = data;
-    FILE *to = c->output ? c->output : stdout;
+    FILE *to = c->output.file ? c->output.file : stdout;
 
-    if (fwrite(text, 1, length, to) == length && (c->output || fflush(to) == 0))
+    if (fwrite(text, 1, length, to) == length && (c->output.file || fflush(to) == 0))
         return 0;
     if (err) {
         *err = (struct hm_err){.code = HM_E_IO};
         snprintf(err->message, sizeof(err->message), "%s cannot be written: %s",
-                 c->output_path ? c->output_path : "standard output", strerror(errno));
+                 c->output.file ? c->output.path : "standard output", strerror(errno));
     }
     return HM_E_IO;
 }
@@ -282,7 +282,7 @@ static int show_reply(struct cli_verb_call *c, const struct hm_reply *reply)
     struct hm_err err = {0};
     int rc = 0;
 
-    if (reply->length > 0 && c->output)
+    if (reply->length > 0 && c->output.file)
         rc = write_piece(c, reply->text, reply->length, &err) ? cli_report(&err) : 0;
     else if (reply->length > 0)
         rc = (document ? cli_put(reply->text) : cli_put_wrapped(reply->text)) ? 0 : EXIT_USAGE;
@@ -340,8 +340,9 @@ static int run_request(const struct cli_command *command, struct cli_verb_call *
         cli_progress_end(&c->progress);
     if (reply)
         rc = show_reply(c, reply);
-    if (c->output && fclose(c->output) != 0 && rc == 0)
-        rc = cli_complain("%s cannot be written: %s", c->output_path, strerror(errno));
+    if (c->output.file && rc == EXIT_ANSWERED)
+        rc = cli_draft_keep(&c->output);
+    cli_draft_drop(&c->output);
     hm_reply_free(reply);
     cli_store_access_release(&c->store);
     return rc;

@@ -23,10 +23,9 @@ struct cli_verb_call {
     struct cli_progress progress;
     /* Catalog with the user's own files; NULL if the built-in catalog is used. */
     struct hm_catalog *catalog;
-    /* File to which the parts of a long reply are written; NULL for standard output. */
-    FILE *output;
-    const char *output_path; /* Name of the output file, as used in messages. */
-    double time_limit;       /* Value of --time-limit in seconds; 0 if not given. */
+    /* File to which the parts of a long reply are written; not open for standard output. */
+    struct cli_draft output;
+    double time_limit; /* Value of --time-limit in seconds; 0 if not given. */
 };
 
 /*

@@ -2,12 +2,12 @@
  * Defines the commands that are requests. Each command lists its verbs; its options and its help
  * are derived from the fields of the verbs.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "folders.h"
 #include "plan_first.h"
+#include "store.h"
 #include "verb.h"
 #include "verbs.h"
 
@@ -55,6 +55,22 @@ static int prepare_catalog(struct cli_verb_call *c)
     return rc == 0 && hm_request_set(c->request, "output", path, &err) ? cli_report(&err) : rc;
 }
 
+/* Returns whether a path leads to a file of the store from which runs are exported. */
+static bool is_file_of_store(const char *path, const char *record)
+{
+    /* What SQLite appends to the name of a store for the files beside it. */
+    static const char *const endings[] = {"", "-wal", "-shm", "-journal"};
+    char room[CLI_STORE_ROOM], name[CLI_STORE_ROOM + 16];
+    const char *store = cli_store_find(record, room, NULL);
+    bool same = false;
+
+    for (size_t i = 0; store && i < sizeof(endings) / sizeof(endings[0]); i++) {
+        snprintf(name, sizeof(name), "%s%s", store, endings[i]);
+        same = same || hm__store_is_same(name, path);
+    }
+    return same;
+}
+
 /*
  * Opens the output file of an export before the export runs, because a long export is written in
  * parts.
@@ -63,12 +79,11 @@ static int prepare_runs(struct cli_verb_call *c)
 {
     const char *path = c->verb == &hm__verb_runs_export ? cli_verb_value(c, "output") : NULL;
 
-    if (!path)
+    if (!path || strcmp(path, "-") == 0)
         return 0;
-    c->output_path = path;
-    if (!(c->output = fopen(path, "we")))
-        return cli_complain("%s cannot be written: %s", path, strerror(errno));
-    return 0;
+    if (is_file_of_store(path, cli_verb_value(c, "record")))
+        return cli_complain("%s is a file of the store that is exported", path);
+    return cli_draft_open(&c->output, path);
 }
 
 /* ---- the commands ------------------------------------------------------------------------------
