@@ -70,6 +70,27 @@ static bool is_board(int file)
            memcmp(head, board_name, BOARD_HEAD) == 0;
 }
 
+/*
+ * Returns whether an open file may be made a board: it is empty, or a board with another version of
+ * the format, or one whose creation was interrupted before its head was written.
+ */
+static bool is_free_for_board(int file)
+{
+    static const char none[BOARD_HEAD];
+    const size_t name = strlen("howmany board ");
+    char head[BOARD_HEAD] = {0};
+    struct stat facts;
+
+    if (fstat(file, &facts) != 0 || !S_ISREG(facts.st_mode))
+        return false;
+    if (facts.st_size == 0)
+        return true;
+    if (pread(file, head, sizeof(head), 0) < (ssize_t)name)
+        return false;
+    return memcmp(head, board_name, name) == 0 ||
+           (facts.st_size == board_bytes() && memcmp(head, none, sizeof(head)) == 0);
+}
+
 static struct hm_board *board_of(int file)
 {
     struct hm_board *board = file < 0 ? NULL : calloc(1, sizeof(*board));
@@ -87,6 +108,12 @@ int hm__board_create(const char *path, struct hm_board **ret_board, struct hm_er
 
     if (file < 0)
         return hm__fail(err, HM_E_IO, "%s cannot be opened: %s", path, strerror(errno));
+    if (!is_board(file) && !is_free_for_board(file)) {
+        close(file);
+        hm__fail(err, HM_E_CONFLICT, "%s is another file, which would be overwritten", path);
+        hm__err_hint(err, "give a file that does not exist");
+        return HM_E_CONFLICT;
+    }
     if (!is_board(file) && (ftruncate(file, 0) != 0 || ftruncate(file, board_bytes()) != 0 ||
                             pwrite(file, board_name, BOARD_HEAD, 0) != BOARD_HEAD)) {
         hm__fail(err, HM_E_IO, "%s cannot be written: %s", path, strerror(errno));

@@ -37,8 +37,9 @@ struct hm_board_task {
 struct hm_board;
 
 /*
- * Opens the board (the file with the progress of running commands); creates it if it does not exist
- * or has a different format.
+ * Opens the board (the file with the progress of running commands); creates it if it does not
+ * exist, is empty or has another version of the format. Any other file is left alone
+ * (HM_E_CONFLICT).
  */
 int hm__board_create(const char *path, struct hm_board **ret_board, struct hm_err *err);
 /* Reads the progress of all commands that are still running. Returns their number. */

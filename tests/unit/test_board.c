@@ -82,7 +82,39 @@ static void without_a_board_a_command_is_not_listed(void **state)
     assert_null(hm__board_join(path));
 }
 
-static void another_file_becomes_a_board(void **state)
+static void another_file_is_not_overwritten(void **state)
+{
+    static const char *const texts[] = {"x", "precious text of a user, longer than a name"};
+    struct hm_board *board = NULL;
+    char found[64] = "";
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        int file = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+        ssize_t length = (ssize_t)strlen(texts[i]);
+        assert_int_equal(write(file, texts[i], (size_t)length), length);
+        assert_int_equal(hm__board_create(path, &board, NULL), HM_E_CONFLICT);
+        assert_int_equal(pread(file, found, sizeof(found), 0), length);
+        assert_memory_equal(found, texts[i], (size_t)length);
+        close(file);
+    }
+    assert_null(board);
+}
+
+static void an_unfinished_board_is_made_again(void **state)
+{
+    (void)state;
+    hm__board_close(board_created());
+    int file = open(path, O_RDWR);
+    assert_int_equal(pwrite(file, (char[64]){0}, 64, 0), 64);
+    close(file);
+    struct hm_board *board = board_created(), *command = hm__board_join(path);
+    assert_non_null(command);
+    hm__board_close(command);
+    hm__board_close(board);
+}
+
+static void a_board_of_another_version_is_made_again(void **state)
 {
     struct stat facts;
 
@@ -202,7 +234,10 @@ int main(void)
                                         remove_path),
         cmocka_unit_test_setup_teardown(without_a_board_a_command_is_not_listed, make_path,
                                         remove_path),
-        cmocka_unit_test_setup_teardown(another_file_becomes_a_board, make_path, remove_path),
+        cmocka_unit_test_setup_teardown(another_file_is_not_overwritten, make_path, remove_path),
+        cmocka_unit_test_setup_teardown(an_unfinished_board_is_made_again, make_path, remove_path),
+        cmocka_unit_test_setup_teardown(a_board_of_another_version_is_made_again, make_path,
+                                        remove_path),
         cmocka_unit_test_setup_teardown(a_board_that_cannot_be_opened_is_an_error, make_path,
                                         remove_path),
         cmocka_unit_test_setup_teardown(a_full_board_lists_no_further_command, make_path,
