@@ -9,7 +9,7 @@
 
 #include "measure.h"
 
-static struct launch_measurement measure(const char *script)
+static struct launch_measurement measure_as(const char *script, const char *status)
 {
     struct launch_measure_settings settings = {.timeout_s = 30};
     struct launch_measurement m;
@@ -18,9 +18,14 @@ static struct launch_measurement measure(const char *script)
 
     assert_non_null(copy);
     assert_int_equal(launch_measure(argv, &settings, &m), 0);
-    assert_string_equal(m.status, "ok");
+    assert_string_equal(m.status, status);
     free(copy);
     return m;
+}
+
+static struct launch_measurement measure(const char *script)
+{
+    return measure_as(script, "ok");
 }
 
 #define LINE(SECONDS) "echo '{\"iteration\": 1, \"seconds\": " #SECONDS "}'; "
@@ -38,6 +43,32 @@ static void the_first_iteration_is_left_out(void **state)
     assert_near(four.seconds, 0.4, 1e-12);
     assert_true(four.iterations == 4 && isnan(four.startup_s));
     assert_string_equal(four.timing, "iterations");
+}
+
+#define LOSS(LOSS) "echo '{\"iteration\": 1, \"seconds\": 1, \"loss\": " #LOSS "}'; "
+
+/* A table of runs has no value above 1e50, so such a loss is unknown. */
+static void a_diverged_loss_is_unknown(void **state)
+{
+    (void)state;
+    assert_near(measure(LOSS(2)).loss, 2, 0);
+    assert_near(measure(LOSS(-1e50)).loss, -1e50, 0);
+    assert_true(isnan(measure(LOSS(2) LOSS(1e60)).loss));
+    assert_true(isnan(measure(LOSS(2) LOSS(-1e60)).loss));
+    assert_true(isnan(measure(LOSS(2) LOSS(1e400)).loss));
+    assert_near(measure(LOSS(1e60) LOSS(3)).loss, 3, 0);
+}
+
+static void a_time_that_is_too_large_fails_the_run(void **state)
+{
+    struct launch_measurement m;
+
+    (void)state;
+    assert_near(measure(LINE(1e50)).seconds, 1e50, 0);
+    m = measure_as(LINE(1) LINE(1e60), "invalid time");
+    assert_true(isnan(m.seconds) && m.total_s > 0);
+    assert_string_equal(m.message, "it reported an iteration of 1e+60 s");
+    measure_as(LINE(1e400), "invalid time");
 }
 
 static void a_run_without_iterations_includes_its_start(void **state)
@@ -160,6 +191,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_first_iteration_is_left_out),
+        cmocka_unit_test(a_diverged_loss_is_unknown),
+        cmocka_unit_test(a_time_that_is_too_large_fails_the_run),
         cmocka_unit_test(a_run_without_iterations_includes_its_start),
         cmocka_unit_test(iterations_of_spark_are_in_its_log),
         cmocka_unit_test(the_log_of_spark_is_removed),

@@ -27,13 +27,18 @@ struct report {
                                              NULL if the user gave a regular expression. */
     const char *framework; /* The framework whose lines are read; NULL if none is recognised, or the
                               command writes JSON lines. */
-    bool failed;           /* True if an allocation failed. */
+    double invalid_s; /* Time of an iteration that no table of runs can hold; 0 if there is none. */
+    bool failed;      /* True if an allocation failed. */
 };
 
 static void note_iteration(struct report *a, double seconds)
 {
-    if (!(seconds > 0) || isinf(seconds))
+    if (!(seconds > 0))
         return;
+    if (seconds > HM_RUN_MOST) {
+        a->invalid_s = seconds;
+        return;
+    }
     if (a->count == a->room) {
         size_t room = a->room ? 2 * a->room : 64;
         double *larger = realloc(a->seconds, room * sizeof(*larger));
@@ -45,6 +50,13 @@ static void note_iteration(struct report *a, double seconds)
         a->room = room;
     }
     a->seconds[a->count++] = seconds;
+}
+
+/* Keeps the latest loss. A diverged one that no table of runs can hold makes it unknown. */
+static void note_loss(struct report *a, double loss)
+{
+    if (!isnan(loss))
+        a->loss = fabs(loss) <= HM_RUN_MOST ? loss : NAN;
 }
 
 /*
@@ -87,8 +99,7 @@ static bool read_json_line(struct report *a, const char *written)
         double loss =
             hm__value_number(object, hm__value_get(object, "loss") ? "loss" : "objective");
         note_iteration(a, hm__value_number(object, "seconds"));
-        if (!isnan(loss))
-            a->loss = loss;
+        note_loss(a, loss);
     }
     hm__arena_free(arena);
     return found;
@@ -104,8 +115,7 @@ static void read_framework_line(struct report *a, const char *line)
         return;
     a->framework = found.framework;
     note_iteration(a, found.seconds);
-    if (!isnan(found.loss))
-        a->loss = found.loss;
+    note_loss(a, found.loss);
 }
 
 /*
@@ -186,13 +196,20 @@ static void measurement_set_status(const struct launch_child *child, struct laun
 
 /*
  * Sets the time of an iteration in seconds from the reported iterations. If there are several, the
- * first is ignored, because it often includes initialisation.
+ * first is ignored, because it often includes initialisation. A time that is too large makes the
+ * run fail.
  */
 static void measurement_set_seconds(struct launch_measurement *m, const struct report *report,
                                     double whole_s)
 {
     size_t first = report->count > 1 ? 1 : 0;
 
+    if (report->invalid_s > 0) {
+        snprintf(m->status, sizeof(m->status), "invalid time");
+        snprintf(m->message, sizeof(m->message), "it reported an iteration of %g s",
+                 report->invalid_s);
+        return;
+    }
     m->timing = report->count ? LAUNCH_TIMING_ITERATIONS : LAUNCH_TIMING_WHOLE;
     m->seconds =
         report->count ? hm__values_median(report->seconds + first, report->count - first) : whole_s;

@@ -34,7 +34,8 @@ struct launch_measure_settings {
 
 /* The result of one run. Unknown values are NaN. */
 struct launch_measurement {
-    /* How the run ended: "ok", "exit 3", "signal 9", "timeout", "interrupted" or "not started". */
+    /* How the run ended: "ok", "exit 3", "signal 9", "timeout", "interrupted", "invalid time" or
+     * "not started". */
     char status[24];
     double seconds;    /* Median time of one iteration in seconds; total_s if no iteration was
                           reported. */
