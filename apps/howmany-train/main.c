@@ -2,6 +2,7 @@
  * howmany-train: one rank of a training run. It is started by `howmany train`, or manually under
  * mpirun or srun with the same options. All ranks read the same options; only rank 0 prints.
  */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,6 +108,8 @@ static bool is_rank_0(void)
 
 int main(int argc, char **argv)
 {
+    /* A write beyond the largest file size that is allowed (ulimit -f) fails with EFBIG. */
+    signal(SIGXFSZ, SIG_IGN);
     if (!is_rank_0()) {
         quiet_stderr = dup(STDERR_FILENO);
         if (!freopen("/dev/null", "w", stdout) || !freopen("/dev/null", "w", stderr))

@@ -84,6 +84,8 @@ int main(int argc, char **argv)
     /* After this call, a write to a pipe whose reader has exited (head, or q in less) fails with
      * EPIPE instead of ending the program with a signal. */
     signal(SIGPIPE, SIG_IGN);
+    /* A write beyond the largest file size that is allowed (ulimit -f) fails with EFBIG. */
+    signal(SIGXFSZ, SIG_IGN);
     int rc = dispatch_command(argc, argv);
     if ((fflush(stdout) != 0 || ferror(stdout)) && rc == EXIT_ANSWERED)
         rc = errno == EPIPE ? EXIT_USAGE : cli_complain("cannot write: %s", strerror(errno));

@@ -362,6 +362,14 @@ writers() {
   ! ls -A "$work" | grep '^[.]howmany-'
 }
 check "two writers of one output both succeed" writers
+# ---- the largest file size
+limited() { bash -c 'ulimit -f 1; exec "$@"' - "$@"; } # COMMAND…: its files have at most 1 KiB
+howmany bench 'true {n}' --n 1,2 --repeat 4 --record "$work/limited.csv" >/dev/null 2>&1
+rows=$(grep -c '^[0-9]' "$work/limited.csv")
+expect "a record beyond the largest file size is an error" 2 "File too large" limited howmany bench 'true {n}' --n 1,2,4,8 --repeat 8 --record "$work/limited.csv"
+check "which leaves whole rows" test "$(grep -c '^[0-9].*,whole run$' "$work/limited.csv")" -ge "$rows" -a "$(tail -c 10 "$work/limited.csv")" = "whole run"
+expect "and so is a checkpoint" 2 "File too large" limited howmany train -n 1 -d dense:500x500 -i 3 --checkpoint "$work/limited.ck" --every 1
+expect "a command that is measured gets the signal" 1 "signal 25" howmany bench --shell 'kill -XFSZ $$ # {n}' --n 1 --repeat 1
 expect "a pattern that needs much memory is refused" 2 "10000" howmany bench 'true {n}' --n 1 --iteration-regex '((a{200}){200}){200}(b)'
 
 # ---- budgets

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <libgen.h>
 #include <limits.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -271,6 +272,8 @@ int cli_gnuplot(const char *script, const char *file)
 {
     char *const arguments[] = {(char[]){"gnuplot"}, (char[]){"-"}, NULL};
     posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    sigset_t ignored_here;
     int ends[2], status = 0;
     pid_t child;
 
@@ -280,7 +283,15 @@ int cli_gnuplot(const char *script, const char *file)
     posix_spawn_file_actions_adddup2(&actions, ends[0], STDIN_FILENO);
     posix_spawn_file_actions_addclose(&actions, ends[0]);
     posix_spawn_file_actions_addclose(&actions, ends[1]);
-    int rc = posix_spawnp(&child, "gnuplot", &actions, NULL, arguments, environ);
+    /* This process ignores these signals; gnuplot gets their default actions. */
+    sigemptyset(&ignored_here);
+    sigaddset(&ignored_here, SIGPIPE);
+    sigaddset(&ignored_here, SIGXFSZ);
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setsigdefault(&attributes, &ignored_here);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+    int rc = posix_spawnp(&child, "gnuplot", &actions, &attributes, arguments, environ);
+    posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
     close(ends[0]);
     if (rc != 0) {

@@ -276,8 +276,10 @@ int lab_action_down(const struct lab_request *r)
 static int exec_command(char *const *argv)
 {
     fflush(NULL);
-    /* This process ignores SIGPIPE. The command would inherit this, so the default is restored. */
+    /* This process ignores these signals. The command would inherit this, so the defaults are
+     * restored. */
     signal(SIGPIPE, SIG_DFL);
+    signal(SIGXFSZ, SIG_DFL);
     execvp(argv[0], argv);
     return cli_complain("lab: cannot start '%s': %s", argv[0], strerror(errno));
 }
