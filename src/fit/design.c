@@ -155,13 +155,13 @@ static int design_set_costs(struct design_work *w, const double *seconds, double
                             struct hm_err *err)
 {
     const struct hm_design_settings *s = w->settings;
-
-    if (!s->cost) {
-        default_costs(w, seconds, costs);
-        return 0;
-    }
     char text[HM_DIGITS];
-    int rc = eval_candidate_formula(w, s->cost, "cost", seconds, costs, err);
+    int rc = 0;
+
+    if (s->cost)
+        rc = eval_candidate_formula(w, s->cost, "cost", seconds, costs, err);
+    else
+        default_costs(w, seconds, costs);
     for (size_t i = 0; rc == 0 && i < w->candidates->count; i++)
         if (!(costs[i] >= 0) || isinf(costs[i]))
             rc = hm__fail(err, HM_E_RANGE, "the cost is %s at n = %g; it must be 0 or more",

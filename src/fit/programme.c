@@ -502,6 +502,15 @@ static int programme_allocate(struct programme_work *w, const struct hm_programm
     return 0;
 }
 
+/* Reports a criterion that overflows: no shares can be compared then. */
+static int fail_not_finite(struct hm_err *err)
+{
+    return hm__fail(
+        err, HM_E_RANGE,
+        "the variance of the coefficients is not a finite number: the budget, a cost or "
+        "a value of a column is too small or too large");
+}
+
 int hm__programme_solve(const struct hm_programme *p, double *shares, double *ret_value,
                         double *ret_gap, struct hm_err *err)
 {
@@ -519,13 +528,17 @@ int hm__programme_solve(const struct hm_programme *p, double *shares, double *re
         shares[j] = 0.5 * fmin(1, p->budget / fmax(all, 1e-300));
     double value = hm__programme_value(p, shares), bounds = 2 * (double)p->count + 1;
     double scale = fmax(fabs(value), 1), t = bounds / scale;
+    if (!(t > 0)) {
+        hm__free(w.memory);
+        return fail_not_finite(err);
+    }
     /*
      * The gap is relative to the value of the criterion, except for criterion D, which is a
      * logarithm. Values near the smallest numbers never reach it: then the largest t ends the loop.
      */
     for (bool last = false; !last && isfinite(t); t *= GROWTH) {
         for (int i = 0; i < NEWTON_MAX; i++)
-            if (programme_newton(&w, shares, t) < 1e-6 || hm__budget_spent("n"))
+            if (!(programme_newton(&w, shares, t) >= 1e-6) || hm__budget_spent("n"))
                 break;
         value = hm__programme_value(p, shares);
         scale = p->criterion == HM_CRITERION_D ? 1 : fabs(value);

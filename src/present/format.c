@@ -104,6 +104,8 @@ const char *hm__show_time(double seconds, char *text)
 
     if (seconds == 0)
         snprintf(text, HM_SHOWN, "0 s");
+    else if (!isfinite(seconds))
+        hm__show_number(isnan(seconds) ? NAN : seconds, text);
     else
         show_scaled(seconds, scales, text);
     return text;

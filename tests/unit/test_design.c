@@ -197,6 +197,25 @@ static void test_refusals(void **state)
     hm_runs_free(candidates);
 }
 
+/* A variance beyond the largest double once let the steps of the programme never end. */
+static void values_that_overflow_are_refused(void **state)
+{
+    const double n[] = {1, 2, 4, 8}, usual[] = {0.1, 0.5, 1}, tiny[] = {1e-310, 0.1, 1};
+    struct hm_axis axes[] = {{"n", n, 4}, {"size", usual, 3}};
+    struct hm_design_settings s = {.budget = 1e-308};
+    struct hm_runs *candidates = NULL;
+
+    (void)state;
+    assert_int_equal(hm_runs_cross(axes, 2, &candidates, NULL), 0);
+    expect_error(candidates, &s, "is not a finite number");
+    hm_runs_free(candidates);
+    axes[1].values = tiny;
+    assert_int_equal(hm_runs_cross(axes, 2, &candidates, NULL), 0);
+    s.budget = 7;
+    expect_error(candidates, &s, "the cost is inf at n = 1");
+    hm_runs_free(candidates);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -204,6 +223,7 @@ int main(void)
         cmocka_unit_test(test_ernest),
         cmocka_unit_test(test_job),
         cmocka_unit_test(test_refusals),
+        cmocka_unit_test(values_that_overflow_are_refused),
     };
     return cmocka_run_group_tests_name("design", tests, NULL, NULL);
 }

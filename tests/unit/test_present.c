@@ -176,6 +176,8 @@ static void quantities_have_readable_units(void **state)
     assert_string_equal(hm__show_time(12.7234, t), "12.7 s");
     assert_string_equal(hm__show_time(0.00321, t), "3.21 ms");
     assert_string_equal(hm__show_time(0, t), "0 s");
+    assert_string_equal(hm__show_time(INFINITY, t), "inf");
+    assert_string_equal(hm__show_time(-NAN, t), "nan");
     assert_string_equal(hm__show_time(7200, t), "2.00 h");
     assert_string_equal(hm__show_time(0.99999, t), "1.00 s");
     assert_string_equal(hm__show_time(5e-9, t), "5.00 ns");
