@@ -196,6 +196,10 @@ expect "lines of a framework are iterations" 0 "read from the output of nanoGPT"
   howmany bench "printf 'iter 1: loss 2.5, time 25%s.0ms, mfu 1.0%%%%\\n' {n}" --n 1,2 --repeat 1
 howmany bench --shell "echo '{\"iteration\":1,\"seconds\":0.25}' {n} >/dev/null; echo \"{'train_steps_per_second': 2.0}\"; echo '{\"iteration\":1,\"seconds\":0.25}'" --n 1,2 --repeat 1 --record "$work/framework.csv" >/dev/null 2>"$work/framework.err"
 check "JSON lines take the place of a framework's summary" sh -c "[ \$(grep -c ',0.25,' '$work/framework.csv') = 2 ] && ! grep -q 'output of' '$work/framework.err'"
+expect "a regular expression that refers back is refused" 2 "refers back to a group" howmany bench 'true {n}' --n 1,2 --iteration-regex '(a*)([0-9]+)\1 s'
+expect "a backslash in a list of characters refers to nothing" 0 "no line matched" howmany bench 'true {n}' --n 1,2 --repeat 1 --iteration-regex 'took ([\1]+)'
+expect "the loss of a training too" 2 "--pattern: '(a)\1' refers back to a group" howmany steer --command 'true {n} {checkpoint} {resume}' --m 1 --reach 1 --pattern '(a)\1' --folder "$work/steered"
+expect "only the start of a long line is searched" 0 "no line matched" howmany bench --shell 'printf "%4096s took 3\n" {n}' --n 1,2 --repeat 1 --iteration-regex 'took ([0-9]+)'
 expect "a regular expression needs a group" 2 "has no group for the seconds" howmany bench 'true {n}' --n 1,2 --iteration-regex 'took'
 expect "without iterations the whole run counts" 0 "no fit yet" howmany bench 'true {n}' --n 1 --repeat 1
 

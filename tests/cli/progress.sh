@@ -61,4 +61,43 @@ check "which stays" grep -qx precious "$work/text"
 expect "a board that cannot be made is reported" 2 "--progress: " howmany serve --listen 127.0.0.1:0 --record none --progress /dev/null/x
 howmany bench true -n 1 >/dev/null 2>&1
 check "a command alone makes no board" test ! -e "$board"
+# ---- pipes that nobody reads
+full=$work/full
+mkfifo "$full"
+exec 9<>"$full"
+python3 - "$full" <<'END'
+import os, sys
+pipe = os.open(sys.argv[1], os.O_RDWR | os.O_NONBLOCK)
+try:
+    while True:
+        os.write(pipe, bytes(4096))
+except BlockingIOError:
+    pass
+END
+blocked() { [ "$(uname -m)" != x86_64 ] || grep -q "^1 0x$1 " "/proc/$child/syscall"; } # STREAM: the command waits in write()
+ended() { ! kill -0 "$child"; }
+stops() { # NAME STREAM COMMAND…: SIGTERM ends it while it waits to write to the stream
+  local name=$1 stream=$2 code
+  shift 2
+  if [ "$stream" = 1 ]; then "$@" >"$full" 2>"$work/err" & else "$@" >"$work/out" 2>"$full" & fi
+  child=$!
+  wait_for 60 blocked "$stream" && kill "$child" && wait_for 60 ended
+  code=$?
+  [ $code -eq 0 ] || kill -9 "$child"
+  wait "$child"
+  [ $? -eq 130 ] && [ $code -eq 0 ]
+  say $? "$name"
+}
+stops "a training ends that waits for the reader of its trace" 1 howmany train -d sparse:400x50:0.2 -n 1 --iterations 100000000 --json
+stops "a measurement ends that waits for the reader of its output" 2 howmany bench 'yes {n}' -n 1 --repeat 1 --show-output
+howmany bench 'yes {n}' -n 1 --repeat 1 --show-output --timeout 1s >"$work/out" 2>"$full" &
+child=$!
+is_over() { ! pgrep -P "$child" -x yes; }
+check "a measurement starts" wait_for 60 pgrep -P "$child" -x yes
+check "its time limit holds, although nobody reads its output" wait_for 60 is_over
+kill "$child"
+check "and SIGTERM ends it" wait_for 60 ended
+wait "$child" 2>/dev/null
+child=
+exec 9>&-
 finish

@@ -6,6 +6,7 @@
 #include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -171,7 +172,9 @@ bool cli_put(const char *text)
 
     if (fwrite(text, 1, length, stdout) == length && fflush(stdout) == 0)
         return true;
-    if (errno != EPIPE)
+    if (errno == EINTR) /* The user has ended a wait for the reader of a full pipe. */
+        __fpurge(stdout);
+    else if (errno != EPIPE)
         cli_complain("cannot write: %s", strerror(errno));
     return false;
 }

@@ -101,41 +101,12 @@ static void bench_end(void *state)
 
 /* ---- options -------------------------------------------------------------------------------- */
 
-/*
- * Returns whether compiling a regular expression needs little memory. The C library copies a group
- * once for each repetition that a count such as {1,50} allows, and the counts of nested groups
- * multiply.
- */
-static bool is_small_regex(const char *value)
-{
-    enum { LENGTH_MAX = 500, COPIES_MAX = 10000 };
-    double copies = 1;
-
-    for (const char *at = value; (at = strchr(at, '{')); at++) {
-        double low = 1, high = 1;
-        const char *end = at + 1 + hm__number_read(at + 1, &low);
-        if (*end == ',')
-            hm__number_read(end + 1, &high);
-        copies *= fmax(fmax(low, high), 1);
-    }
-    return strlen(value) <= LENGTH_MAX && copies <= COPIES_MAX;
-}
-
 static int read_regex(struct bench_state *s, const char *value)
 {
-    char why[160];
+    int rc = launch_pattern_compile("--iteration-regex", value, REG_NEWLINE, &s->session.regex);
 
-    if (!is_small_regex(value))
-        return cli_complain(
-            "--iteration-regex: '%.40s…' is longer than 500 characters, or its counts "
-            "in braces multiply to more than 10000",
-            value);
-    int rc = regcomp(&s->session.regex, value, REG_EXTENDED | REG_NEWLINE);
-
-    if (rc) {
-        regerror(rc, &s->session.regex, why, sizeof(why));
-        return cli_complain("--iteration-regex: %s", why);
-    }
+    if (rc)
+        return rc;
     s->session.has_regex = true;
     if (s->session.regex.re_nsub < 1)
         return cli_complain("--iteration-regex: '%s' has no group for the seconds, as in "

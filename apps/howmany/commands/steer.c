@@ -12,6 +12,7 @@
 #include "json.h"
 #include "lists.h"
 #include "machine.h"
+#include "measure.h"
 #include "memory.h"
 #include "readers.h"
 #include "steer_output.h"
@@ -405,15 +406,12 @@ static int read_workers(struct steer_command_state *s)
 
 static int read_pattern(struct steer_command_state *s)
 {
-    char why[160];
+    int rc = s->options.pattern
+                 ? launch_pattern_compile("--pattern", s->options.pattern, 0, &s->pattern)
+                 : 0;
 
-    if (!s->options.pattern)
-        return 0;
-    int rc = regcomp(&s->pattern, s->options.pattern, REG_EXTENDED);
-    if (rc) {
-        regerror(rc, &s->pattern, why, sizeof(why));
-        return cli_complain("--pattern: '%s': %s", s->options.pattern, why);
-    }
+    if (rc || !s->options.pattern)
+        return rc;
     s->has_pattern = true;
     s->session.source.pattern = &s->pattern;
     return s->pattern.re_nsub >= 1 ? 0

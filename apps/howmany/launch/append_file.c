@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "child.h"
 #include "cli.h"
 
 int launch_append_format(const char *path)
@@ -77,7 +78,8 @@ int launch_append(int file, const char *text, size_t length, bool sync)
 
     while (length > 0) {
         ssize_t put = write(file, text, length);
-        if (put < 0 && errno == EINTR)
+        /* A pipe may be full. Ctrl-C must end the wait for its reader. */
+        if (put < 0 && errno == EINTR && (regular || !launch_interrupted()))
             continue;
         if (put < 0) {
             int number = errno;

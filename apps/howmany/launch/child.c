@@ -10,6 +10,9 @@
  * command runs and unblocked only inside ppoll, so that a signal that arrives just before the wait
  * is not missed.
  *
+ * A write to a pipe that nobody reads can block this process while it shows output of the command.
+ * Interruptions are delivered during such writes too, and a timer then interrupts the write.
+ *
  * The end of the process is detected with waitid and WNOWAIT. The process is reaped only after its
  * session has been killed: as long as it is not reaped, its process id cannot be reused. mpirun
  * puts each rank into its own process group, but all ranks are in one session.
@@ -25,6 +28,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -57,11 +61,13 @@ struct child_run {
     /* Reason why this program ended the command; LAUNCH_CHILD_EXITED if this program did not end
      * it. */
     enum launch_child_end reason;
-    sigset_t before, waiting; /* Signal mask of this thread before the command was started, and
-                                 signal mask during ppoll. */
+    /* Signal mask of this thread before the command was started, during ppoll, and while output of
+     * the command is shown. */
+    sigset_t before, waiting, showing;
     struct sigaction before_chld;
-    size_t length; /* Number of bytes in the current output line so far. */
-    bool partial;  /* True if a part of an output line has arrived without its newline. */
+    bool own_timer; /* True if this run installed the handler of SIGALRM. */
+    size_t length;  /* Number of bytes in the current output line so far. */
+    bool partial;   /* True if a part of an output line has arrived without its newline. */
     char line[LAUNCH_CHILD_LINE + 1];
     char chunk[64 * 1024]; /* Buffer for one read from a pipe; it has the size of a full pipe. */
 };
@@ -80,10 +86,58 @@ static volatile sig_atomic_t interrupted;
 static struct sigaction before_int, before_term, before_hup;
 static bool interrupt_begun;
 
+/*
+ * A timer (SIGALRM) interrupts system calls that block after an interruption or at the end of a
+ * time limit: every 50 ms during a run, and every second afterwards, so that a pipe that is only
+ * slow gets the results.
+ */
+static struct sigaction before_alarm;
+static volatile sig_atomic_t timer_begun, run_active;
+
+static void signal_wake(int signal_number)
+{
+    (void)signal_number; /* The handler does nothing; it exists so that a signal makes a system call
+                            return. */
+}
+
+/* Sends SIGALRM after `first_s` seconds and then repeatedly; never if `first_s` is 0. */
+static void timer_set(double first_s)
+{
+    struct itimerval timer = {
+        .it_interval = {.tv_sec = run_active ? 0 : 1, .tv_usec = run_active ? 50000 : 0}};
+
+    first_s = fmin(first_s, 1e6);
+    timer.it_value.tv_sec = (time_t)first_s;
+    timer.it_value.tv_usec = (suseconds_t)((first_s - (double)timer.it_value.tv_sec) * 1e6);
+    setitimer(ITIMER_REAL, &timer, NULL);
+}
+
+/* Returns whether this call installed the handler, so that timer_end must be called. */
+static bool timer_begin(void)
+{
+    struct sigaction action = {.sa_handler = signal_wake};
+
+    if (timer_begun)
+        return false;
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGALRM, &action, &before_alarm);
+    timer_begun = true;
+    return true;
+}
+
+static void timer_end(void)
+{
+    timer_begun = false;
+    timer_set(0);
+    sigaction(SIGALRM, &before_alarm, NULL);
+}
+
 static void interrupt_note(int signal_number)
 {
     (void)signal_number;
     interrupted = 1;
+    if (timer_begun)
+        timer_set(run_active ? 0.001 : 1);
 }
 
 /*
@@ -105,6 +159,8 @@ void launch_interrupt_begin(void)
         return;
     interrupt_begun = true;
     interrupted = 0;
+    if (!timer_begin())
+        timer_set(0);
     interrupt_catch(SIGINT, &before_int);
     interrupt_catch(SIGTERM, &before_term);
     interrupt_catch(SIGHUP, &before_hup);
@@ -112,7 +168,7 @@ void launch_interrupt_begin(void)
 
 void launch_interrupt(void)
 {
-    interrupted = 1;
+    interrupt_note(0);
 }
 
 bool launch_interrupted(void)
@@ -127,17 +183,15 @@ void launch_interrupt_end(void)
     sigaction(SIGINT, &before_int, NULL);
     sigaction(SIGTERM, &before_term, NULL);
     sigaction(SIGHUP, &before_hup, NULL);
+    if (interrupted)
+        timer_set(1); /* A message to a full pipe must not keep the program from ending. */
+    else
+        timer_end();
     interrupted = 0;
     interrupt_begun = false;
 }
 
 /* ---- signals during a run ------------------------------------------------------------------- */
-
-static void signal_wake(int signal_number)
-{
-    (void)signal_number; /* The handler does nothing; it exists so that a signal makes ppoll return.
-                          */
-}
 
 static void block_signals(void)
 {
@@ -148,6 +202,7 @@ static void block_signals(void)
     sigaddset(&held, SIGTERM);
     sigaddset(&held, SIGHUP);
     sigaddset(&held, SIGCHLD);
+    sigaddset(&held, SIGALRM);
     sigprocmask(SIG_BLOCK, &held, NULL);
 }
 
@@ -159,14 +214,13 @@ static void hold_signals(struct child_run *r)
     sigprocmask(SIG_SETMASK, NULL, &r->before);
     block_signals();
     sigaction(SIGCHLD, &action, &r->before_chld);
+    r->own_timer = timer_begin();
+    run_active = true;
     r->waiting = r->before;
+    sigdelset(&r->waiting, SIGALRM);
+    r->showing = r->waiting;
     sigdelset(&r->waiting, SIGCHLD);
-}
-
-static void restore_signals(struct child_run *r)
-{
-    sigaction(SIGCHLD, &r->before_chld, NULL);
-    sigprocmask(SIG_SETMASK, &r->before, NULL);
+    sigaddset(&r->showing, SIGCHLD);
 }
 
 /*
@@ -177,6 +231,17 @@ static void deliver_pending_signals(const struct child_run *r)
 {
     sigprocmask(SIG_SETMASK, &r->waiting, NULL);
     block_signals();
+}
+
+static void restore_signals(struct child_run *r)
+{
+    run_active = false;
+    timer_set(launch_interrupted() ? 1 : 0);
+    deliver_pending_signals(r); /* A pending SIGALRM must not reach the earlier action. */
+    if (r->own_timer)
+        timer_end();
+    sigaction(SIGCHLD, &r->before_chld, NULL);
+    sigprocmask(SIG_SETMASK, &r->before, NULL);
 }
 
 /* ---- starting ------------------------------------------------------------------------------- */
@@ -310,14 +375,22 @@ static int child_start(struct child_run *r, struct child_pipes *p, struct hm_err
 
 /* ---- output of the command ------------------------------------------------------------------ */
 
-static void copy_to_stderr(const char *bytes, size_t count)
+/* Returns whether the time of the command is over. */
+static bool child_is_late(const struct child_run *r, double now)
+{
+    return r->child->timeout_s > 0 && now >= r->started_s + r->child->timeout_s;
+}
+
+/* Copies output of the command. What cannot be written after an interruption or at the end of the
+ * command's time is lost. */
+static void copy_to_stderr(const struct child_run *r, const char *bytes, size_t count)
 {
     while (count > 0) {
         ssize_t done = write(STDERR_FILENO, bytes, count);
-        if (done < 0 && errno == EINTR)
+        if (done < 0 && errno == EINTR && !launch_interrupted() && !child_is_late(r, cli_now_s()))
             continue;
         if (done <= 0)
-            return; /* Standard error is closed, so the output cannot be shown. */
+            return; /* Standard error is closed or blocked, so the output cannot be shown. */
         bytes += done;
         count -= (size_t)done;
     }
@@ -397,10 +470,12 @@ static void read_pipe(struct child_run *r, int *fd,
         close_fd(fd);
         return;
     }
+    sigprocmask(SIG_SETMASK, &r->showing, NULL);
     if (r->child->show)
-        copy_to_stderr(r->chunk, (size_t)got);
+        copy_to_stderr(r, r->chunk, (size_t)got);
     replace_nuls(r->chunk, (size_t)got);
     take(r, r->chunk, (size_t)got);
+    block_signals();
 }
 
 /* ---- other processes ------------------------------------------------------------------------ */
@@ -447,7 +522,7 @@ static void child_look_for_end(struct child_run *r)
 /* Sends SIGTERM after an interruption, a timeout or a hang, and SIGKILL after the grace period. */
 static void child_end_when_due(struct child_run *r, double now)
 {
-    bool late = r->child->timeout_s > 0 && now >= r->started_s + r->child->timeout_s;
+    bool late = child_is_late(r, now);
 
     if (isinf(r->terminated_s) && (launch_interrupted() || late || child_is_stuck(r, now))) {
         r->reason = launch_interrupted() ? LAUNCH_CHILD_INTERRUPTED
@@ -511,8 +586,10 @@ static void child_watch(struct child_run *r)
             child_end_when_due(r, cli_now_s());
         child_wait_and_read(r);
     }
+    sigprocmask(SIG_SETMASK, &r->showing, NULL);
     if (r->partial)
         deliver_line(r, cli_now_s() - r->started_s);
+    block_signals();
 }
 
 static double timeval_seconds(struct timeval t)
@@ -570,6 +647,8 @@ int launch_child_run(struct launch_child *child, struct hm_err *err)
         rc = child_start(r, &pipes, err);
     /* Wait for the command to end, if it has been started. */
     if (rc == 0 && child->end == LAUNCH_CHILD_EXITED) {
+        if (child->timeout_s > 0)
+            timer_set(child->timeout_s);
         child_watch(r);
         child_reap(r);
     }

@@ -72,7 +72,9 @@ int launch_child_run(struct launch_child *child, struct hm_err *err);
  * Handles Ctrl-C. Between launch_interrupt_begin and launch_interrupt_end, SIGINT, SIGTERM and
  * SIGHUP set a flag. The running child is then ended (SIGTERM, and SIGKILL 2 s later) with the
  * result LAUNCH_CHILD_INTERRUPTED, and later calls of launch_child_run return this result without
- * starting a command. A signal that was already ignored stays ignored. Without
+ * starting a command. A write to a full pipe in the callback `line` then fails with EINTR, also at
+ * the end of the time limit. After an interruption, later writes that wait for over a second fail
+ * too. A signal that was already ignored stays ignored. Without
  * launch_interrupt_begin, a signal that ends this process only sends SIGTERM to the child.
  */
 void launch_interrupt_begin(void);

@@ -119,19 +119,86 @@ static void read_framework_line(struct report *a, const char *line)
 }
 
 /*
+ * Returns whether compiling a regular expression needs little memory. The C library copies a group
+ * once for each repetition that a count such as {1,50} allows, and the counts of nested groups
+ * multiply.
+ */
+static bool is_small_pattern(const char *value)
+{
+    enum { LENGTH_MAX = 500, COPIES_MAX = 10000 };
+    double copies = 1;
+
+    for (const char *at = value; (at = strchr(at, '{')); at++) {
+        double low = 1, high = 1;
+        const char *end = at + 1 + hm__number_read(at + 1, &low);
+        if (*end == ',')
+            hm__number_read(end + 1, &high);
+        copies *= fmax(fmax(low, high), 1);
+    }
+    return strlen(value) <= LENGTH_MAX && copies <= COPIES_MAX;
+}
+
+/* Returns whether an extended regular expression refers back to a group, as in (a)\1. */
+static bool refers_back(const char *text)
+{
+    for (; *text; text++) {
+        if (*text == '\\') {
+            text++;
+            if (*text >= '1' && *text <= '9')
+                return true;
+        } else if (*text == '[') { /* In a list of characters, a backslash is a character. */
+            text += text[1] == '^' ? 2 : 1;
+            text += *text == ']';
+            text += strcspn(text, "]");
+        }
+        if (!*text)
+            break;
+    }
+    return false;
+}
+
+int launch_pattern_compile(const char *name, const char *text, int flags, regex_t *ret_pattern)
+{
+    char why[160];
+
+    if (!is_small_pattern(text))
+        return cli_complain("%s: '%.40s…' is longer than 500 characters, or its counts in braces "
+                            "multiply to more than 10000",
+                            name, text);
+    if (refers_back(text))
+        return cli_complain("%s: '%.80s' refers back to a group, which can take very long", name,
+                            text);
+    int rc = regcomp(ret_pattern, text, REG_EXTENDED | flags);
+    if (rc == 0)
+        return 0;
+    regerror(rc, ret_pattern, why, sizeof(why));
+    return cli_complain("%s: '%.80s': %s", name, text, why);
+}
+
+bool launch_pattern_find(const regex_t *pattern, const char *line, char *ret_group, size_t room)
+{
+    char start[LAUNCH_PATTERN_LINE + 1];
+    regmatch_t match[2];
+
+    snprintf(start, sizeof(start), "%s", line);
+    if (regexec(pattern, start, 2, match, 0) != 0 || match[1].rm_so < 0)
+        return false;
+    snprintf(ret_group, room, "%.*s", (int)(match[1].rm_eo - match[1].rm_so),
+             start + match[1].rm_so);
+    return true;
+}
+
+/*
  * Reads a line that may match the regular expression; its first group is a number of seconds or a
  * time with a unit.
  */
 static void read_matching_line(struct report *a, const char *line)
 {
-    regmatch_t match[2];
     char text[64];
     double seconds;
 
-    if (regexec(a->settings->iteration, line, 2, match, 0) != 0 || match[1].rm_so < 0)
+    if (!launch_pattern_find(a->settings->iteration, line, text, sizeof(text)))
         return;
-    snprintf(text, sizeof(text), "%.*s", (int)(match[1].rm_eo - match[1].rm_so),
-             line + match[1].rm_so);
     size_t used = hm__number_read(text, &seconds);
     if (used == 0 || text[used] != '\0')
         seconds = hm__quantity_parse(text, HM_DIM_TIME, &seconds, NULL) == 0 ? seconds : NAN;

@@ -32,6 +32,16 @@ struct launch_measure_settings {
 /* The wall time of the whole run was used, including its start-up. */
 #define LAUNCH_TIMING_WHOLE HM_TIMING_WHOLE
 
+/* Number of bytes at the start of a line in which a regular expression is searched. */
+enum { LAUNCH_PATTERN_LINE = 4096 };
+/*
+ * Compiles an extended regular expression. Back-references are refused, because searching for them
+ * can take hours. Returns 0, or EXIT_USAGE with a message that begins with `name`.
+ */
+int launch_pattern_compile(const char *name, const char *text, int flags, regex_t *ret_pattern);
+/* Searches the start of a line. Returns whether it matches and the first group is in it. */
+bool launch_pattern_find(const regex_t *pattern, const char *line, char *ret_group, size_t room);
+
 /* The result of one run. Unknown values are NaN. */
 struct launch_measurement {
     /* How the run ended: "ok", "exit 3", "signal 9", "timeout", "interrupted", "invalid time" or

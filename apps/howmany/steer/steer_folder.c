@@ -28,6 +28,7 @@
 
 #include "err.h"
 #include "json.h"
+#include "measure.h"
 #include "memory.h"
 #include "own_program.h"
 #include "value.h"
@@ -258,13 +259,12 @@ static void read_output_line(void *context, const char *line, double wall_s)
     struct piece_run *r = context;
     const regex_t *pattern = r->folder->source->pattern;
     struct raw_point raw = {NAN, NAN, NAN, NAN};
-    regmatch_t match[2];
+    char group[64];
 
     if (!pattern && line[strspn(line, " \t")] == '{')
         read_json_line(r, line, wall_s);
-    if (!pattern || regexec(pattern, line, 2, match, 0) != 0 || match[1].rm_so < 0)
-        return;
-    if (hm__signed_read(line + match[1].rm_so, &raw.loss) > 0)
+    if (pattern && launch_pattern_find(pattern, line, group, sizeof(group)) &&
+        hm__signed_read(group, &raw.loss) > 0)
         piece_take(r, &raw, wall_s);
 }
 

@@ -132,7 +132,11 @@ static void output_put(struct train_output *o, const char *text)
      * progress do not share a line. */
     if (cli_is_terminal())
         cli_progress_end(&o->progress);
-    if (!o->failed && !cli_put_wrapped(text))
+    if (o->failed || o->cut || cli_put_wrapped(text))
+        return;
+    if (launch_interrupted())
+        o->cut = true;
+    else
         output_fail(o);
 }
 

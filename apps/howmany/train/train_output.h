@@ -37,6 +37,7 @@ struct train_output {
     bool simulated;
     bool finished; /* True if the summary line of the trace has arrived. */
     bool failed;   /* True if writing failed and the run is being ended. */
+    bool cut; /* True if an interruption ended a write to a full pipe; nothing more is written. */
 };
 
 int train_output_begin(struct train_output *output);
