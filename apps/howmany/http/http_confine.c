@@ -7,7 +7,9 @@
  */
 #include "http_confine.h"
 
+#include <asm/sockios.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -17,6 +19,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -44,8 +47,7 @@
 #ifdef SYS_open
 #define OLD_CALLS                                                                                  \
     SYS_open, SYS_stat, SYS_lstat, SYS_access, SYS_poll, SYS_select, SYS_unlink, SYS_rename,       \
-        SYS_mkdir, SYS_rmdir, SYS_readlink, SYS_epoll_wait, SYS_getrlimit, SYS_time, SYS_chmod,    \
-        SYS_getdents
+        SYS_mkdir, SYS_rmdir, SYS_readlink, SYS_epoll_wait, SYS_getrlimit, SYS_time, SYS_getdents
 #else
 #define OLD_CALLS SYS_read
 #endif
@@ -54,7 +56,7 @@ static const unsigned allowed[] = {
     /* System calls for memory and threads. */
     SYS_brk, SYS_munmap, SYS_mremap, SYS_madvise, SYS_futex, SYS_set_robust_list, SYS_rseq,
     SYS_exit, SYS_exit_group, SYS_sched_yield, SYS_sched_getaffinity, SYS_gettid, SYS_getpid,
-    SYS_setpriority, SYS_getpriority, SYS_membarrier, SYS_restart_syscall,
+    SYS_getpriority, SYS_membarrier, SYS_restart_syscall,
     /* System calls for the signals of this process. */
     SYS_rt_sigaction, SYS_rt_sigprocmask, SYS_rt_sigreturn, SYS_rt_sigtimedwait, SYS_sigaltstack,
     /*
@@ -67,8 +69,8 @@ static const unsigned allowed[] = {
     SYS_openat, SYS_close, SYS_read, SYS_write, SYS_readv, SYS_writev, SYS_pread64, SYS_pwrite64,
     SYS_lseek, SYS_fstat, SYS_newfstatat, SYS_statx, SYS_fstatfs, SYS_faccessat, SYS_faccessat2,
     SYS_unlinkat, SYS_renameat, SYS_renameat2, SYS_mkdirat, SYS_ftruncate, SYS_fallocate, SYS_fsync,
-    SYS_fdatasync, SYS_fcntl, SYS_flock, SYS_fchmod, SYS_fchown, SYS_getdents64, SYS_readlinkat,
-    SYS_getcwd, SYS_utimensat, SYS_dup, SYS_dup3, OLD_CALLS,
+    SYS_fdatasync, SYS_flock, SYS_fchmod, SYS_fchown, SYS_getdents64, SYS_readlinkat, SYS_getcwd,
+    SYS_dup, SYS_dup3, OLD_CALLS,
     /* System calls for connections that were accepted. */
     SYS_accept4, SYS_recvfrom, SYS_recvmsg, SYS_sendto, SYS_sendmsg, SYS_shutdown, SYS_setsockopt,
     SYS_getsockopt, SYS_getsockname, SYS_getpeername, SYS_epoll_pwait, SYS_epoll_ctl, SYS_eventfd2,
@@ -78,8 +80,12 @@ static const unsigned allowed[] = {
  * Additional system calls that a store on another machine needs, to connect and to resolve the host
  * name, for which the C library loads shared libraries.
  */
-static const unsigned allowed_connects[] = {SYS_socket,   SYS_connect, SYS_bind, SYS_sendmmsg,
-                                            SYS_recvmmsg, SYS_ioctl,   SYS_mmap, SYS_mprotect};
+static const unsigned allowed_connects[] = {SYS_socket,   SYS_connect, SYS_bind,    SYS_sendmmsg,
+                                            SYS_recvmmsg, SYS_mmap,    SYS_mprotect};
+
+/* Commands that let the kernel send signals to another process, so that a server could end it. */
+static const unsigned signals_by_fcntl[] = {F_SETOWN, F_SETSIG, F_SETOWN_EX};
+static const unsigned signals_by_ioctl[] = {FIOSETOWN, SIOCSPGRP};
 
 enum {
     ALLOWED = sizeof(allowed) / sizeof(allowed[0]),
@@ -108,12 +114,12 @@ static void filter_return(struct filter *f, unsigned action)
 }
 
 /*
- * Adds an instruction to the filter that returns `action` if the number of the system call equals
- * `number`.
+ * Adds an instruction to the filter that returns `action` if the value that was loaded, such as the
+ * number of the system call, equals `value`.
  */
-static void filter_on(struct filter *f, unsigned number, unsigned action)
+static void filter_on(struct filter *f, unsigned value, unsigned action)
 {
-    filter_add(f, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1));
+    filter_add(f, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, 1));
     filter_return(f, action);
 }
 
@@ -134,6 +140,20 @@ static void filter_argument(struct filter *f, unsigned number, size_t argument, 
     filter_return(f, result ? no : yes);
 }
 
+/*
+ * Allows a system call unless the low 32 bits of its argument 1, the command, are one of `count`
+ * values.
+ */
+static void filter_commands(struct filter *f, unsigned number, const unsigned *denied, size_t count)
+{
+    filter_add(f, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0,
+                                               (unsigned char)(2 * count + 2)));
+    filter_load(f, offsetof(struct seccomp_data, args) + sizeof(uint64_t));
+    for (size_t i = 0; i < count; i++)
+        filter_on(f, denied[i], SECCOMP_RET_ERRNO | EPERM);
+    filter_return(f, SECCOMP_RET_ALLOW);
+}
+
 static void filter_write(struct filter *f, bool connects)
 {
     filter_load(f, offsetof(struct seccomp_data, arch));
@@ -146,9 +166,16 @@ static void filter_write(struct filter *f, bool connects)
         filter_on(f, allowed_connects[i], SECCOMP_RET_ALLOW);
     filter_on(f, SYS_clone3, SECCOMP_RET_ERRNO | ENOSYS);
     /* clone is allowed only if it creates a thread of this process, and tgkill only if the signal
-     * is for this process. Memory must not be mapped as executable. */
+     * is for this process. Priorities are those of a thread, not of a group or a user. Memory must
+     * not be mapped as executable, unless shared libraries may be loaded. */
     filter_argument(f, SYS_clone, 0, BPF_JSET, CLONE_THREAD, true);
     filter_argument(f, SYS_tgkill, 0, BPF_JEQ, (unsigned)getpid(), true);
+    filter_argument(f, SYS_setpriority, 0, BPF_JEQ, PRIO_PROCESS, true);
+    filter_commands(f, SYS_fcntl, signals_by_fcntl,
+                    sizeof(signals_by_fcntl) / sizeof(signals_by_fcntl[0]));
+    if (connects)
+        filter_commands(f, SYS_ioctl, signals_by_ioctl,
+                        sizeof(signals_by_ioctl) / sizeof(signals_by_ioctl[0]));
     filter_argument(f, SYS_mmap, 2, BPF_JSET, PROT_EXEC, false);
     filter_argument(f, SYS_mprotect, 2, BPF_JSET, PROT_EXEC, false);
     filter_return(f, SECCOMP_RET_ERRNO | EPERM);
