@@ -196,6 +196,16 @@ expect "lines of a framework are iterations" 0 "read from the output of nanoGPT"
   howmany bench "printf 'iter 1: loss 2.5, time 25%s.0ms, mfu 1.0%%%%\\n' {n}" --n 1,2 --repeat 1
 howmany bench --shell "echo '{\"iteration\":1,\"seconds\":0.25}' {n} >/dev/null; echo \"{'train_steps_per_second': 2.0}\"; echo '{\"iteration\":1,\"seconds\":0.25}'" --n 1,2 --repeat 1 --record "$work/framework.csv" >/dev/null 2>"$work/framework.err"
 check "JSON lines take the place of a framework's summary" sh -c "[ \$(grep -c ',0.25,' '$work/framework.csv') = 2 ] && ! grep -q 'output of' '$work/framework.err'"
+check "without a fit --json prints the runs" sh -c "howmany bench 'true {n}' --n 1 --repeat 2 --json 2>/dev/null | jq -e '.fit == null and (.reason | length) > 0 and (.runs | length) == 2 and .runs[1].n == 1 and .runs[1].seconds > 0'"
+expect "and failed runs have no seconds" 1 '"seconds":null' howmany bench 'false {n}' --n 1,2 --repeat 1 --json
+howmany bench --shell "echo >>'$work/starts'; until test -e '$work/go'; do sleep 0.05; done # {n}" --n 1 --repeat 1 >/dev/null 2>"$work/err" &
+bench=$!
+stopped() { grep -q '^State:.T' "/proc/$bench/status"; }
+wait_for 60 test -s "$work/starts" && kill -STOP $bench && wait_for 60 stopped
+kill -CONT $bench
+touch "$work/go"
+wait $bench
+check "a run during which the program was stopped is repeated" test "$(wc -l <"$work/starts")" = 2 -a -n "$(grep 'a run is repeated' "$work/err")"
 expect "a regular expression that refers back is refused" 2 "refers back to a group" howmany bench 'true {n}' --n 1,2 --iteration-regex '(a*)([0-9]+)\1 s'
 expect "a backslash in a list of characters refers to nothing" 0 "no line matched" howmany bench 'true {n}' --n 1,2 --repeat 1 --iteration-regex 'took ([\1]+)'
 expect "the loss of a training too" 2 "--pattern: '(a)\1' refers back to a group" howmany steer --command 'true {n} {checkpoint} {resume}' --m 1 --reach 1 --pattern '(a)\1' --folder "$work/steered"

@@ -4,6 +4,7 @@
 
 #include "bench_session.h"
 #include "format.h"
+#include "json.h"
 
 struct hm_fit *bench_fit(const struct bench_session *s, struct hm_err *err)
 {
@@ -83,6 +84,32 @@ static int show_fit(const struct bench_session *s, const struct hm_fit *fit)
     return rc;
 }
 
+/* Writes the runs as JSON if they have no fit. The seconds of a failed run are null. */
+static int show_runs_json(const struct bench_session *s, const struct hm_runs *runs,
+                          const char *reason)
+{
+    const struct hm_column *seconds = hm_runs_column(runs, "seconds");
+    struct hm_text out = {0};
+    struct hm_json json = {.out = &out};
+
+    hm__json_open(&json, NULL, HM_JSON_OBJECT | HM_JSON_LINES);
+    hm__json_put_null(&json, "fit");
+    hm__json_put_text(&json, "reason", reason);
+    hm__json_open(&json, "runs", HM_JSON_LIST | HM_JSON_LINES);
+    for (size_t i = 0; i < runs->count; i++) {
+        hm__json_open(&json, NULL, HM_JSON_OBJECT);
+        for (size_t k = 0; k < s->axes.count; k++)
+            hm__json_put_number(&json, s->axes.names[k],
+                                hm_runs_column(runs, s->axes.names[k])->values[i]);
+        hm__json_put_number(&json, "seconds", seconds->values[i]);
+        hm__json_close(&json);
+    }
+    hm__json_close(&json);
+    hm__json_close(&json);
+    hm__text_add(&out, "\n");
+    return cli_put_text(&out);
+}
+
 int bench_show(const struct bench_session *s)
 {
     struct hm_err err = {0};
@@ -94,16 +121,17 @@ int bench_show(const struct bench_session *s)
         return s->record.rows ? cli_report(&err) : cli_complain("bench: no run was measured");
     if (!s->json)
         rc = show_table(s, runs);
-    bool all_failed = runs->failed == runs->count;
-    hm_runs_free(runs);
-    if (rc)
-        return rc;
-    if (all_failed)
-        return cli_complain("bench: all runs failed") ? EXIT_NO_ANSWER : 0;
-    if ((fit = bench_fit(s, &err)))
+    if (rc == 0 && runs->failed == runs->count) {
+        rc = s->json ? show_runs_json(s, runs, "all runs failed") : 0;
+        cli_complain("bench: all runs failed");
+        rc = rc ? rc : EXIT_NO_ANSWER;
+    } else if (rc == 0 && (fit = bench_fit(s, &err))) {
         rc = show_fit(s, fit);
-    else
+    } else if (rc == 0) {
         fprintf(stderr, "howmany: no fit yet: %s\n", err.message);
+        rc = s->json ? show_runs_json(s, runs, err.message) : 0;
+    }
+    hm_runs_free(runs);
     hm_fit_free(fit);
     return rc;
 }

@@ -64,7 +64,7 @@ struct child_run {
     /* Signal mask of this thread before the command was started, during ppoll, and while output of
      * the command is shown. */
     sigset_t before, waiting, showing;
-    struct sigaction before_chld;
+    struct sigaction before_chld, before_cont;
     bool own_timer; /* True if this run installed the handler of SIGALRM. */
     size_t length;  /* Number of bytes in the current output line so far. */
     bool partial;   /* True if a part of an output line has arrived without its newline. */
@@ -93,6 +93,8 @@ static bool interrupt_begun;
  */
 static struct sigaction before_alarm;
 static volatile sig_atomic_t timer_begun, run_active;
+/* True if this process was stopped (Ctrl-Z) and continued during the run. */
+static volatile sig_atomic_t continued;
 
 static void signal_wake(int signal_number)
 {
@@ -193,6 +195,12 @@ void launch_interrupt_end(void)
 
 /* ---- signals during a run ------------------------------------------------------------------- */
 
+static void note_continued(int signal_number)
+{
+    (void)signal_number;
+    continued = 1;
+}
+
 static void block_signals(void)
 {
     sigset_t held;
@@ -209,11 +217,15 @@ static void block_signals(void)
 static void hold_signals(struct child_run *r)
 {
     struct sigaction action = {.sa_handler = signal_wake};
+    struct sigaction go_on = {.sa_handler = note_continued, .sa_flags = SA_RESTART};
 
     sigemptyset(&action.sa_mask);
+    sigemptyset(&go_on.sa_mask);
     sigprocmask(SIG_SETMASK, NULL, &r->before);
     block_signals();
     sigaction(SIGCHLD, &action, &r->before_chld);
+    continued = 0;
+    sigaction(SIGCONT, &go_on, &r->before_cont);
     r->own_timer = timer_begin();
     run_active = true;
     r->waiting = r->before;
@@ -241,6 +253,7 @@ static void restore_signals(struct child_run *r)
     if (r->own_timer)
         timer_end();
     sigaction(SIGCHLD, &r->before_chld, NULL);
+    sigaction(SIGCONT, &r->before_cont, NULL);
     sigprocmask(SIG_SETMASK, &r->before, NULL);
 }
 
@@ -616,6 +629,7 @@ static void child_reap(struct child_run *r)
     if (r->reason != LAUNCH_CHILD_EXITED)
         c->end = r->reason;
     c->seconds = r->ended_s - r->started_s;
+    c->paused = continued;
     c->cpu_s = timeval_seconds(usage.ru_utime) + timeval_seconds(usage.ru_stime);
     c->peak_bytes = 1024.0 * (double)usage.ru_maxrss;
 }
@@ -624,6 +638,7 @@ static void child_clear_results(struct launch_child *child)
 {
     child->end = LAUNCH_CHILD_NOT_STARTED;
     child->code = 0;
+    child->paused = false;
     child->seconds = child->cpu_s = child->peak_bytes = 0;
     child->tail[0] = '\0';
 }

@@ -49,6 +49,9 @@ struct launch_child {
     int code;
     /* Wall time of the command in seconds. */
     double seconds;
+    /* True if this process was stopped (Ctrl-Z) and continued during the run, so that `seconds` may
+     * be too large. */
+    bool paused;
     double cpu_s; /* Processor time of the command and of the children that it waited for, in
                      seconds. */
     /*

@@ -320,8 +320,8 @@ static void read_spark_log(struct report *a, const struct launch_spark_log *log)
     free(seconds);
 }
 
-int launch_measure(char *const *argv, const struct launch_measure_settings *settings,
-                   struct launch_measurement *m)
+static int measure_once(char *const *argv, const struct launch_measure_settings *settings,
+                        struct launch_measurement *m, bool *ret_paused)
 {
     struct report report = {.settings = settings, .loss = NAN};
     struct launch_child child = {.argv = argv,
@@ -333,6 +333,7 @@ int launch_measure(char *const *argv, const struct launch_measure_settings *sett
     struct hm_err err = {0};
 
     *m = (struct launch_measurement){.seconds = NAN, .startup_s = NAN};
+    *ret_paused = false;
     if (!settings->iteration && !(report.frameworks = launch_frameworks_new()))
         return cli_complain("out of memory");
     launch_spark_log_begin(&log, argv);
@@ -342,6 +343,7 @@ int launch_measure(char *const *argv, const struct launch_measure_settings *sett
     launch_spark_log_end(&log);
     if (rc == 0) {
         measurement_set_status(&child, m);
+        *ret_paused = child.paused;
         m->total_s = child.seconds;
         m->loss = report.loss;
         m->iterations = (double)report.count;
@@ -354,4 +356,17 @@ int launch_measure(char *const *argv, const struct launch_measure_settings *sett
     if (rc)
         return cli_report(&err);
     return report.failed ? cli_complain("out of memory") : 0;
+}
+
+int launch_measure(char *const *argv, const struct launch_measure_settings *settings,
+                   struct launch_measurement *m)
+{
+    bool paused;
+    int rc = measure_once(argv, settings, m, &paused);
+
+    while (rc == 0 && paused && !launch_interrupted()) {
+        fputs("howmany: a run is repeated, because this program was stopped during it\n", stderr);
+        rc = measure_once(argv, settings, m, &paused);
+    }
+    return rc;
 }

@@ -65,8 +65,9 @@ struct launch_measurement {
 };
 
 /*
- * Runs the command once. Returns 0 regardless of the command's exit status, or EXIT_USAGE with a
- * message if a process, a pipe or memory cannot be allocated.
+ * Runs the command once, and again if this process was stopped (Ctrl-Z) meanwhile. Returns 0
+ * regardless of the command's exit status, or EXIT_USAGE with a message if a process, a pipe or
+ * memory cannot be allocated.
  */
 int launch_measure(char *const *argv, const struct launch_measure_settings *settings,
                    struct launch_measurement *ret_measurement);
