@@ -34,6 +34,13 @@ expect "--set without a file" 2 "--set: it changes a file, and there is none" ho
 expect "--m with a file" 2 "--m: it applies only with --command; the file has the key m" howmany steer small.yaml --m 1,2 --reach 1
 expect "an option that steer sets" 2 "train.checkpoint: is set by the study" howmany steer small.yaml --set train.checkpoint=x --reach 1
 expect "a program that does not exist" 2 "no-such-program does not start" howmany steer --command 'no-such-program {n} {checkpoint} {resume}' --m 1 --reach 1 --folder none.steer
+locked() { # FOLDER COMMAND…: is refused while another process has the lock
+  mkdir "$1" && exec 8<"$1" && flock -n 8 || return 1
+  run "${@:2}"
+  exec 8<&-
+  [ "$code" -eq 2 ] && [ -z "$(ls -A "$1")" ] && grep -q "another howmany works in the folder $1" err
+}
+check "a folder in which another command works is refused" locked busy howmany steer --command 'true {n} {checkpoint} {resume}' --m 1 --reach 1 --folder busy
 dry() {
   howmany steer small.yaml --reach 0.3 --dry-run >dry && test ! -e small.steer && is "$(grep -o -- '--algorithm=[^ ]*' dry | tr '\n' ' ')" "--algorithm=cocoa+ --algorithm=cocoa --algorithm=lbfgs " &&
     is "$(grep -c -- --n=2 dry)" 3

@@ -22,6 +22,14 @@ refused() { # NAME MESSAGE: standard input is the study; the whole of standard e
   fi
   rm -rf wrong.study
 }
+locked() { # FOLDER COMMAND…: is refused while another process has the lock
+  mkdir "$1" && exec 8<"$1" && flock -n 8 || return 1
+  run "${@:2}"
+  exec 8<&-
+  [ "$code" -eq 2 ] && [ -z "$(ls -A "$1")" ] && grep -q "another howmany works in the folder $1" err
+}
+small >locked.yaml
+check "a folder in which another command works is refused" locked locked.study howmany study locked.yaml
 refused "an unknown key" "howmany: wrong.yaml:6: buget: unknown key 'buget'
   did you mean budget?" < <(small 'buget: 3 s')
 refused "no algorithms" "howmany: wrong.yaml:1: 'algorithms' is missing

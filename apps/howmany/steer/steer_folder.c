@@ -27,6 +27,7 @@
 #include <unistd.h>
 
 #include "err.h"
+#include "folder_lock.h"
 #include "json.h"
 #include "measure.h"
 #include "memory.h"
@@ -78,8 +79,8 @@ int steer_folder_open(struct steer_folder *f)
     f->bytes = NAN;
     f->progress = cli_progress_start("steer", 0);
     cli_progress_list(&f->progress, f->path);
-    if (mkdir(f->path, 0777) != 0 && errno != EEXIST)
-        return cli_complain("--folder: %s cannot be made: %s", f->path, strerror(errno));
+    if (launch_folder_lock("steer", f->path, &f->lock))
+        return EXIT_USAGE;
     if (!folder_file(f, "problem.txt", path))
         return EXIT_USAGE;
     if (access(path, F_OK) != 0)

@@ -22,6 +22,7 @@ struct steer_folder {
     long made;    /* Number of pieces that this process has executed. */
     double bytes; /* Size of the largest checkpoint in bytes; NaN if unknown. */
     struct cli_progress progress;
+    int lock; /* Keeps other commands out of the folder; 0 if there is no lock. */
 };
 
 /* Limits of one piece of a run (one child process); INFINITY for no limit. */

@@ -20,6 +20,7 @@
 #include <stdlib.h>
 
 #include "child.h"
+#include "folder_lock.h"
 #include "steer_output.h"
 
 enum {
@@ -47,6 +48,7 @@ void steer_session_release(struct steer_session *s)
     free(s->state);
     launch_command_release(&s->source.program);
     cli_progress_close(&s->folder.progress);
+    launch_folder_unlock(&s->folder.lock);
 }
 
 /* ---- time and limits ------------------------------------------------------------------------- */

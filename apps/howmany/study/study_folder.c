@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "err.h"
+#include "folder_lock.h"
 #include "format.h"
 #include "listing.h"
 #include "memory.h"
@@ -419,8 +420,8 @@ int study_folder_open(struct study_folder *f, bool make)
         cli_progress_list(&f->progress, f->path);
     if (study_table_init(&f->table, spec, &err))
         return cli_report(&err);
-    if (make && mkdir(f->path, 0777) != 0 && errno != EEXIST)
-        return cli_complain("--folder: %s cannot be made: %s", f->path, strerror(errno));
+    if (make && launch_folder_lock("study", f->path, &f->lock))
+        return EXIT_USAGE;
     rc = check_identity(f, make);
     rc = rc ? rc : find_reference(f);
     for (size_t i = 0; rc == 0 && study_table_each(&f->table, i, &run); i++)
@@ -431,5 +432,6 @@ int study_folder_open(struct study_folder *f, bool make)
 void study_folder_close(struct study_folder *f)
 {
     cli_progress_close(&f->progress);
+    launch_folder_unlock(&f->lock);
     study_table_release(&f->table);
 }

@@ -24,6 +24,7 @@ struct study_folder {
     double best_error;
     size_t made; /* Number of runs that this process has executed. */
     struct cli_progress progress;
+    int lock; /* Keeps other commands out of the folder; 0 if there is no lock. */
 };
 
 /*
