@@ -52,6 +52,8 @@ static int advise_question_check(const struct hm_advise_question *q, const struc
     if (!(q->certainty >= 0 && q->certainty <= HM_CHANCE_MOST))
         return hm__fail(err, HM_E_RANGE, "certainty: %g is not from 0 to %g", q->certainty,
                         HM_CHANCE_MOST);
+    if (hm__check_seed(q->seed, err))
+        return HM_E_RANGE;
     if (q->loss > 0 && isfinite(q->reach))
         return hm__fail(err, HM_E_CONFLICT,
                         "loss and reach are both given: give a distance from P* or a loss");

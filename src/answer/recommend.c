@@ -40,6 +40,7 @@ static int recommend_question_check(const struct hm_runs *runs,
 
     for (size_t i = 0; rc == 0 && i < sizeof(numbers) / sizeof(numbers[0]); i++)
         rc = check_number(numbers[i].name, numbers[i].value, err);
+    rc = rc ? rc : hm__check_seed(q->seed, err);
     for (size_t i = 0; rc == 0 && i < q->n_count; i++)
         if (!(q->n[i] >= 1) || q->n[i] != floor(q->n[i]) || isinf(q->n[i]))
             rc = hm__fail(err, HM_E_RANGE, "n: %g is not a whole number of 1 or more", q->n[i]);

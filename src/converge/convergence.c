@@ -429,7 +429,7 @@ static int converge_settings_check(const struct hm_converge_settings *s, struct 
         return hm__fail(err, HM_E_RANGE, "best: P* = %g is not finite", s->best);
     if (!(s->rows >= 0 && isfinite(s->rows)))
         return hm__fail(err, HM_E_RANGE, "rows: %g is not a number of rows", s->rows);
-    return 0;
+    return hm__check_seed(s->seed, err);
 }
 
 static int convergence_begin(struct hm_convergence **ret, const struct hm_traces *traces,

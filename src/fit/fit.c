@@ -40,8 +40,8 @@ int hm_fit_settings_check(const struct hm_fit_settings *s, struct hm_err *err)
         hm__err_field(err, "level");
         return HM_E_RANGE;
     }
-    if (!(s->seed >= 0 && s->seed < 9e15))
-        return hm__fail(err, HM_E_RANGE, "seed: %g is not a whole number of 0 or more", s->seed);
+    if (hm__check_seed(s->seed, err))
+        return HM_E_RANGE;
     if (!(s->width >= 0) || !(s->noise >= 0) || isinf(s->width) || isinf(s->noise))
         return hm__fail(err, HM_E_RANGE, "width %g and noise %g must be finite and 0 or more",
                         s->width, s->noise);

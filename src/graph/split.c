@@ -309,11 +309,11 @@ int hm_graph_split(const struct hm_graph *g, enum hm_split split, double trials,
     if (bad)
         return bad;
     int rc = check_split(g, split, trials, n, count, err);
-    size_t rounds = hm_split_is_random(split) ? (size_t)trials : 1;
     double most = 1;
 
     if (rc)
         return rc;
+    size_t rounds = hm_split_is_random(split) ? (size_t)trials : 1;
     for (size_t i = 0; i < count; i++)
         most = fmax(most, n[i]);
     struct split_space space = {.found = hm__calloc(rounds, sizeof(double)),

@@ -62,6 +62,13 @@ int hm__check_above(const char *field, double value, double min, double max, str
     return HM_E_RANGE;
 }
 
+int hm__check_seed(double seed, struct hm_err *err)
+{
+    if (seed >= 0 && seed < 9e15)
+        return 0;
+    return hm__fail(err, HM_E_RANGE, "seed: %g is not a whole number of 0 or more", seed);
+}
+
 int hm__check_whole(const char *field, double value, double min, double max, struct hm_err *err)
 {
     int rc = hm__check_range(field, value, min, max, err);

@@ -26,6 +26,8 @@ int hm__check_array(const void *array, size_t count, const char *name, struct hm
 int hm__check_range(const char *field, double value, double min, double max, struct hm_err *err);
 /* Checks that a number is finite, above `min`, and at most `max`. */
 int hm__check_above(const char *field, double value, double min, double max, struct hm_err *err);
+/* Checks a seed of random draws: 0 or more, and small enough that a fraction would be seen. */
+int hm__check_seed(double seed, struct hm_err *err);
 /* Same as hm__check_range, but the number must also be whole. */
 int hm__check_whole(const char *field, double value, double min, double max, struct hm_err *err);
 /* Checks that a value belongs to an enumeration with the values 0 to count - 1. */

@@ -471,6 +471,30 @@ static void no_times_no_candidates(void **state)
     made_release(&made);
 }
 
+static void seeds_are_whole_numbers(void **state)
+{
+    static const double seeds[] = {-1, NAN, INFINITY, 1e300};
+    struct hm_convergence *c = NULL;
+    struct made made;
+
+    (void)state;
+    made_init(&made);
+    add(&made, "timed", made_ms, MADE_MS, 20, 1, 1);
+    struct hm_convergence *fitted = made_fit(&made, 1);
+    for (size_t i = 0; i < sizeof(seeds) / sizeof(seeds[0]); i++) {
+        struct hm_converge_settings settings = {.seed = seeds[i]};
+        struct hm_advise_question q = HM_ADVISE_QUESTION_INIT;
+        struct hm_err err = {0};
+        assert_int_equal(hm_convergence_new(&made.traces, &settings, &c, &err), HM_E_RANGE);
+        assert_non_null(strstr(err.message, "seed"));
+        q.loss = 0.01;
+        q.seed = seeds[i];
+        assert_int_equal(try_advise(fitted, &q, &err), HM_E_RANGE);
+    }
+    hm_convergence_free(fitted);
+    made_release(&made);
+}
+
 struct refused {
     struct hm_advise_question q;
     int code;
@@ -561,6 +585,7 @@ int main(void)
         cmocka_unit_test(seventy_m_are_fitted),
         cmocka_unit_test(a_thousand_workers_are_fitted),
         cmocka_unit_test(no_times_no_candidates),
+        cmocka_unit_test(seeds_are_whole_numbers),
         cmocka_unit_test(impossible_questions_are_refused),
         cmocka_unit_test(impossible_settings_are_refused),
     };

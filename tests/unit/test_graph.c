@@ -542,9 +542,11 @@ static void impossible_splits_are_refused(void **state)
         enum hm_split split;
         double trials, n;
         int code;
-    } rows[] = {{HM_SPLIT_DEALT, 1, 5, HM_E_RANGE},   {HM_SPLIT_DEALT, 1, 0, HM_E_RANGE},
-                {HM_SPLIT_DEALT, 1, 1.5, HM_E_RANGE}, {HM_SPLIT_RANDOM, 0, 2, HM_E_RANGE},
-                {HM_SPLIT_HASH, 1, 2, HM_E_MISSING},  {HM_SPLIT_HDRF, 1, 2, HM_E_MISSING}};
+    } rows[] = {{HM_SPLIT_DEALT, 1, 5, HM_E_RANGE},         {HM_SPLIT_DEALT, 1, 0, HM_E_RANGE},
+                {HM_SPLIT_DEALT, 1, 1.5, HM_E_RANGE},       {HM_SPLIT_RANDOM, 0, 2, HM_E_RANGE},
+                {HM_SPLIT_RANDOM, INFINITY, 2, HM_E_RANGE}, {HM_SPLIT_RANDOM, 1e300, 2, HM_E_RANGE},
+                {HM_SPLIT_RANDOM, NAN, 2, HM_E_RANGE},      {HM_SPLIT_HASH, 1, 2, HM_E_MISSING},
+                {HM_SPLIT_HDRF, 1, 2, HM_E_MISSING}};
 
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

@@ -142,6 +142,16 @@ static void serve_end(void *state)
     free(s);
 }
 
+static int read_bytes(const char *name, const char *value, double *ret_bytes)
+{
+    static const double MOST = 0x1p50; /* More than any machine has, and an exact size_t. */
+    int rc = cli_positive(name, value, HM_DIM_BYTES, ret_bytes);
+
+    if (rc == 0 && *ret_bytes > MOST)
+        rc = cli_complain("--%s: '%s' is more than 1 PiB", name, value);
+    return rc;
+}
+
 static int serve_accept(void *state, int option, const char *value)
 {
     struct serve_state *s = state;
@@ -184,9 +194,9 @@ static int serve_accept(void *state, int option, const char *value)
     case TIME_LIMIT:
         return cli_positive("time-limit", value, HM_DIM_TIME, &s->time_limit);
     case MEMORY_LIMIT:
-        return cli_positive("memory-limit", value, HM_DIM_BYTES, &s->memory_limit);
+        return read_bytes("memory-limit", value, &s->memory_limit);
     case BUFFER_LIMIT:
-        return cli_positive("buffer-limit", value, HM_DIM_BYTES, &s->buffer_limit);
+        return read_bytes("buffer-limit", value, &s->buffer_limit);
     default:
         s->quiet = true;
         return 0;
