@@ -69,12 +69,13 @@ static int dispatch_command(int argc, char **argv)
 /*
  * Opens /dev/null in place of standard streams that the caller has closed. Otherwise the next file
  * that is opened would become standard input, output or error of this program and of the programs
- * that it starts.
+ * that it starts. Standard output is opened for reading, so that writing an answer fails and is
+ * reported.
  */
 static void open_standard_files(void)
 {
     for (int file = 0; file <= 2; file++)
-        if (fcntl(file, F_GETFD) < 0 && open("/dev/null", file == 0 ? O_RDONLY : O_WRONLY) < 0)
+        if (fcntl(file, F_GETFD) < 0 && open("/dev/null", file == 2 ? O_WRONLY : O_RDONLY) < 0)
             _exit(EXIT_USAGE);
 }
 

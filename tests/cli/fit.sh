@@ -206,6 +206,14 @@ kill -CONT $bench
 touch "$work/go"
 wait $bench
 check "a run during which the program was stopped is repeated" test "$(wc -l <"$work/starts")" = 2 -a -n "$(grep 'a run is repeated' "$work/err")"
+expect "--tight without --design is refused" 2 "--tight applies only with --design" howmany bench 'true {n}' --n 1,2 --tight 5%
+expect "--max-repeat without --within is refused" 2 "--max-repeat applies only with --within" howmany bench 'true {n}' --n 1,2 --max-repeat 5
+expect "--max-repeat below --repeat is refused" 2 "--max-repeat 2 is less than --repeat 3" howmany bench 'true {n}' --n 1,2 --within 5% --max-repeat 2
+check "control characters of a command do not reach the terminal" sh -c "howmany bench --shell 'printf \"a\\302\\233b\\177c\" >&2; exit 3 # {n}' --n 1 --repeat 1 2>&1 | grep -q 'a  b c'"
+mkdir "$work/mixed"
+mkfifo "$work/mixed/pipe"
+ln -s /proc/kmsg "$work/mixed/kmsg"
+expect "pipes and files of the kernel in a folder are not read" 2 "there is no file that gives runs" timeout 60 howmany fit "$work/mixed"
 expect "a regular expression that refers back is refused" 2 "refers back to a group" howmany bench 'true {n}' --n 1,2 --iteration-regex '(a*)([0-9]+)\1 s'
 expect "a backslash in a list of characters refers to nothing" 0 "no line matched" howmany bench 'true {n}' --n 1,2 --repeat 1 --iteration-regex 'took ([\1]+)'
 expect "the loss of a training too" 2 "--pattern: '(a)\1' refers back to a group" howmany steer --command 'true {n} {checkpoint} {resume}' --m 1 --reach 1 --pattern '(a)\1' --folder "$work/steered"

@@ -89,4 +89,5 @@ expect "init asks the same questions" 0 "machine: g5.12xlarge" ask 'vgg-16|g5.12
 check "three questions of init" three 3
 expect "init with a model asks nothing" 0 "network: vgg-16" ask '' howmany init vgg-16
 check "no question" three 0
+check "-o - is standard output" sh -c "cd '$work' && howmany init -o - | grep -q '^cluster:' && test ! -e ./-"
 finish

@@ -58,6 +58,10 @@ stop
 echo precious >"$work/text"
 expect "a board does not overwrite another file" 2 "--progress: $work/text is another file" timeout 60 howmany serve --listen 127.0.0.1:0 --record none --progress "$work/text"
 check "which stays" grep -qx precious "$work/text"
+howmany serve --listen 127.0.0.1:0 --quiet --record none >/dev/full 2>"$work/serve.err" &
+server=$!
+check "an address that cannot be printed is reported" wait_for 30 grep -q 'the address cannot be printed: No space left' "$work/serve.err"
+stop
 expect "a limit of memory beyond any machine is refused" 2 "--memory-limit: '1e300GB' is more than 1 PiB" timeout 60 howmany serve --listen 127.0.0.1:0 --record none --memory-limit 1e300GB
 expect "a board that cannot be made is reported" 2 "--progress: " howmany serve --listen 127.0.0.1:0 --record none --progress /dev/null/x
 howmany bench true -n 1 >/dev/null 2>&1

@@ -196,5 +196,7 @@ masked() {
     grep -F '?[2J?]0;x?' "$work/escape.txt" && ! grep -q "$(printf '\033')" "$work/escape.txt"
 }
 check "escape sequences in names do not reach the terminal" masked
+printf 'n,seconds,machine\n1,2,a\302\233b\177c\303\251\n' >"$work/c1.csv"
+check "nor do other control characters" sh -c "howmany runs import '$work/c1.csv' --record '$work/c1.db' >/dev/null && howmany runs list --record '$work/c1.db' | grep -F 'a?b?cé'"
 
 finish

@@ -70,15 +70,23 @@ static bool is_option_source(const char *source)
  */
 static void mask_controls(char *text)
 {
-    for (; *text; text++) {
-        size_t colour = *text == '\033' && text[1] == '[' ? 2 + strspn(text + 2, "0123456789;") : 0;
-        bool control =
-            ((unsigned char)*text < 32 && *text != '\n' && *text != '\t') || *text == 127;
-        if (colour > 0 && text[colour] == 'm')
-            text += colour;
-        else if (control)
-            *text = '?';
+    char *to = text;
+
+    while (*text) {
+        const unsigned char byte = (unsigned char)*text, next = (unsigned char)text[1];
+        size_t colour = byte == '\033' && next == '[' ? 2 + strspn(text + 2, "0123456789;") : 0;
+        size_t length = colour > 0 && text[colour] == 'm' ? colour + 1 : 1;
+        bool control = length == 1 && ((byte < 32 && byte != '\n' && byte != '\t') || byte == 127);
+        /* The control characters U+0080 to U+009F are two bytes in UTF-8. */
+        bool long_control = byte == 0xc2 && next >= 0x80 && next < 0xa0;
+        if (control || long_control)
+            *to++ = '?';
+        else
+            memmove(to, text, length);
+        to += control || long_control ? 0 : length;
+        text += long_control ? 2 : length;
     }
+    *to = '\0';
 }
 
 int cli_report(const struct hm_err *err)

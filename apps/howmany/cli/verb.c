@@ -286,8 +286,9 @@ static int show_reply(struct cli_verb_call *c, const struct hm_reply *reply)
         rc = write_piece(c, reply->text, reply->length, &err) ? cli_report(&err) : 0;
     else if (reply->length > 0)
         rc = (document ? cli_put(reply->text) : cli_put_wrapped(reply->text)) ? 0 : EXIT_USAGE;
-    if (rc == 0)
-        rc = write_files(reply);
+    /* Files are written even if the text cannot be printed. */
+    int files = write_files(reply);
+    rc = rc ? rc : files;
     return rc ? rc : reply->answered ? EXIT_ANSWERED : EXIT_NO_ANSWER;
 }
 

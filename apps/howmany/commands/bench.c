@@ -12,6 +12,7 @@
 struct bench_state {
     const char *command; /* The command to run, as one string; borrowed from the arguments. */
     bool shell, dry_run, design;
+    bool tight_given, max_repeat_given;
     struct bench_session session;
 };
 
@@ -168,6 +169,7 @@ static int bench_accept(void *state, int option, const char *value)
     case WITHIN:
         return cli_positive("within", value, HM_DIM_NONE, &s->session.within);
     case MAX_REPEAT:
+        s->max_repeat_given = true;
         return cli_whole("max-repeat", value, 1, 1e6, &s->session.max_repeat);
     case WARMUP:
         return cli_whole("warmup", value, 0, 1e6, &s->session.warmup);
@@ -184,6 +186,7 @@ static int bench_accept(void *state, int option, const char *value)
     case TARGET:
         return cli_target_parse(&s->session.target, value);
     case TIGHT:
+        s->tight_given = true;
         return cli_positive("tight", value, HM_DIM_NONE, &s->session.tight);
     case BUDGET:
         return cli_positive("budget", value, HM_DIM_TIME, &s->session.budget_s);
@@ -222,6 +225,13 @@ static int bench_run_command(void *state)
         return cli_complain("bench: --design needs --target, such as n=64,size=1");
     if (!s->design && s->session.budget_s > 0)
         return cli_complain("bench: --budget applies only with --design");
+    if (!s->design && s->tight_given)
+        return cli_complain("bench: --tight applies only with --design");
+    if (s->max_repeat_given && !(s->session.within > 0))
+        return cli_complain("bench: --max-repeat applies only with --within");
+    if (s->max_repeat_given && s->session.max_repeat < s->session.repeat)
+        return cli_complain("bench: --max-repeat %g is less than --repeat %g",
+                            s->session.max_repeat, s->session.repeat);
     int rc = split_command(s);
     rc = rc ? rc : bench_prepare(&s->session);
     if (rc || s->dry_run)

@@ -170,10 +170,11 @@ static int init_run(void *state)
         rc = first_job_check(catalog, &s->job);
     }
     if (rc == 0) {
-        render_job(catalog, &s->job, s->output ? s->output : "job.yaml", &text);
+        render_job(catalog, &s->job,
+                   s->output && strcmp(s->output, "-") != 0 ? s->output : "job.yaml", &text);
         if (text.failed)
             rc = cli_complain("out of memory");
-        else if (s->output)
+        else if (s->output && strcmp(s->output, "-") != 0)
             rc = write_job(s->output, &text);
         else
             rc = cli_put(text.data) ? 0 : EXIT_USAGE;

@@ -485,6 +485,18 @@ static int shut_down(struct serve_state *s, struct http_server *server)
     return EXIT_ANSWERED;
 }
 
+/* Prints the address on standard output. The server also runs if this fails. */
+static void print_address(const char *host, int port)
+{
+    bool six = strchr(host, ':') != NULL;
+
+    errno = 0;
+    if (printf(six ? "http://[%s]:%d\n" : "http://%s:%d\n", host, port) < 0 || fflush(stdout) != 0)
+        cli_complain("serve: the port is %d; the address cannot be printed: %s", port,
+                     strerror(errno));
+    clearerr(stdout);
+}
+
 static int run_server(struct serve_state *s)
 {
     struct http_settings settings = settings_of(s);
@@ -513,9 +525,7 @@ static int run_server(struct serve_state *s)
     if (http_confine(s->connects, &err))
         return cli_report(&err);
     api_attach(s->api, server);
-    printf(strchr(s->host, ':') ? "http://[%s]:%d\n" : "http://%s:%d\n", s->host,
-           http_port(server));
-    fflush(stdout);
+    print_address(s->host, http_port(server));
     wait_for_end(&signals);
     return shut_down(s, server);
 }

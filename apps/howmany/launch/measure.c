@@ -228,8 +228,11 @@ static void last_line(const char *text, char *out, size_t room)
     snprintf(out, room, "%.*s", (int)(end - start), text + start);
     for (char *c = out; *c; c++) /* Control characters are replaced, because they could change the
                                     state of the terminal. */
-        if ((unsigned char)*c < 0x20)
+        if ((unsigned char)*c < 0x20 || *c == 0x7f)
             *c = ' ';
+        else if ((unsigned char)*c == 0xc2 && (unsigned char)c[1] >= 0x80 &&
+                 (unsigned char)c[1] < 0xa0)
+            c[0] = c[1] = ' ';
 }
 
 static void measurement_set_status(const struct launch_child *child, struct launch_measurement *m)

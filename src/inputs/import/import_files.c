@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "err.h"
@@ -92,6 +93,21 @@ static bool is_log_folder(const char *path)
     return count > 0 || is_mlflow(path);
 }
 
+/*
+ * Returns whether an entry of a folder may be read. Pipes, devices and sockets could block, and so
+ * could files of the kernel.
+ */
+static bool may_visit(const char *path)
+{
+    enum { FILES_OF_PROCESSES = 0x9fa0, FILES_OF_DEVICES = 0x62656572 }; /* proc and sysfs */
+    struct stat facts;
+    struct statfs place;
+
+    return stat(path, &facts) == 0 && (S_ISREG(facts.st_mode) || S_ISDIR(facts.st_mode)) &&
+           statfs(path, &place) == 0 && place.f_type != FILES_OF_PROCESSES &&
+           place.f_type != FILES_OF_DEVICES;
+}
+
 static int walk_folder(const char *path, int depth,
                        int (*visit)(void *data, const char *file, struct hm_err *err), void *data,
                        struct hm_err *err)
@@ -115,7 +131,8 @@ static int walk_folder(const char *path, int depth,
         rc = hm__fail(err, HM_E_LIMIT, "'%.100s' has more than %d files", path, FILES_MOST);
     for (int i = 0; rc == 0 && i < count; i++) {
         char file[4096];
-        if (snprintf(file, sizeof(file), "%s/%s", path, names[i]->d_name) < (int)sizeof(file))
+        if (snprintf(file, sizeof(file), "%s/%s", path, names[i]->d_name) < (int)sizeof(file) &&
+            may_visit(file))
             rc = walk_folder(file, depth + 1, visit, data, err);
     }
     free_names(names, count);
