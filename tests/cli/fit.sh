@@ -198,12 +198,13 @@ howmany bench --shell "echo '{\"iteration\":1,\"seconds\":0.25}' {n} >/dev/null;
 check "JSON lines take the place of a framework's summary" sh -c "[ \$(grep -c ',0.25,' '$work/framework.csv') = 2 ] && ! grep -q 'output of' '$work/framework.err'"
 check "without a fit --json prints the runs" sh -c "howmany bench 'true {n}' --n 1 --repeat 2 --json 2>/dev/null | jq -e '.fit == null and (.reason | length) > 0 and (.runs | length) == 2 and .runs[1].n == 1 and .runs[1].seconds > 0'"
 expect "and failed runs have no seconds" 1 '"seconds":null' howmany bench 'false {n}' --n 1,2 --repeat 1 --json
-howmany bench --shell "echo >>'$work/starts'; until test -e '$work/go'; do sleep 0.05; done # {n}" --n 1 --repeat 1 >/dev/null 2>"$work/err" &
+exec 7>"$work/go" && flock 7 # The command waits until the lock is released.
+howmany bench --shell "echo >>'$work/starts'; flock '$work/go' true # {n}" --n 1 --repeat 1 >/dev/null 2>"$work/err" 7>&- &
 bench=$!
 stopped() { grep -q '^State:.T' "/proc/$bench/status"; }
 wait_for 60 test -s "$work/starts" && kill -STOP $bench && wait_for 60 stopped
 kill -CONT $bench
-touch "$work/go"
+exec 7>&-
 wait $bench
 check "a run during which the program was stopped is repeated" test "$(wc -l <"$work/starts")" = 2 -a -n "$(grep 'a run is repeated' "$work/err")"
 expect "--tight without --design is refused" 2 "--tight applies only with --design" howmany bench 'true {n}' --n 1,2 --tight 5%

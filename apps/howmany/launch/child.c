@@ -10,8 +10,9 @@
  * command runs and unblocked only inside ppoll, so that a signal that arrives just before the wait
  * is not missed.
  *
- * A write to a pipe that nobody reads can block this process while it shows output of the command.
- * Interruptions are delivered during such writes too, and a timer then interrupts the write.
+ * A write to a full pipe that no process reads can block this process while it shows output of the
+ * command. Interruptions are delivered during such writes too, and a timer then interrupts the
+ * write.
  *
  * The end of the process is detected with waitid and WNOWAIT. The process is reaped only after its
  * session has been killed: as long as it is not reaped, its process id cannot be reused. mpirun
