@@ -207,6 +207,9 @@ kill -CONT $bench
 exec 7>&-
 wait $bench
 check "a run during which the program was stopped is repeated" test "$(wc -l <"$work/starts")" = 2 -a -n "$(grep 'a run is repeated' "$work/err")"
+printf 'n,repeat,seconds,total,iterations,loss,status,host,started,startup,timing\n1,1,2,2,,,ok,a,b,,whole run\n2,1,1,' >"$work/half.csv"
+expect "a record whose last row was cut is not continued, with what to do" 2 "if the row was cut, remove it and continue" howmany bench 'true {n}' --n 4 --repeat 1 --record "$work/half.csv"
+expect "--dry-run checks the name of the record" 2 "must end in .csv or .jsonl" howmany bench 'true {n}' --n 1,2 --dry-run --record "$work/half.txt"
 expect "--tight without --design is refused" 2 "--tight applies only with --design" howmany bench 'true {n}' --n 1,2 --tight 5%
 expect "--max-repeat without --within is refused" 2 "--max-repeat applies only with --within" howmany bench 'true {n}' --n 1,2 --max-repeat 5
 expect "--max-repeat below --repeat is refused" 2 "--max-repeat 2 is less than --repeat 3" howmany bench 'true {n}' --n 1,2 --within 5% --max-repeat 2

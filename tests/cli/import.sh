@@ -314,4 +314,7 @@ if [ -d "$models/onnx_torch" ]; then
 else
   skip "models of ONNX" "no $models/onnx_torch (set HOWMANY_DATA)"
 fi
+cp examples/config-llama-3-8b.json "$work/own.json"
+expect "an import does not replace its own file" 2 "--output: $work/./own.json is a file that is imported" howmany import "$work/own.json" -o "$work/./own.json"
+check "which stays" cmp examples/config-llama-3-8b.json "$work/own.json"
 finish

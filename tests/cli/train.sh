@@ -199,6 +199,8 @@ at_its_end() { # the same summary again, with the limit reached or exceeded
 }
 check "a finished run does no further iteration" at_its_end
 expect "a checkpoint is not overwritten" 2 "ck exists already; continue from it with --resume" howmany train -d sparse:200x30 -i 2 --checkpoint ck
+expect "--json excludes --text" 2 "--json and --text exclude each other" howmany train -i 2 --json --text
+expect "a folder is no checkpoint" 2 "--checkpoint: 'nofolder/' is not the name of a file" howmany train -i 2 --checkpoint nofolder/
 expect "a missing checkpoint is reported" 2 "there is no nowhere" howmany train -i 2 --checkpoint nowhere --resume
 adopts() { # FROM TO: another algorithm goes on from the model, on another number of ranks, and reaches a smaller loss
   rm -f adopt.ck

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store.h"
 #include "text.h"
 
 /* ---- the table of options ----------------------------------------------------------------------
@@ -187,6 +188,17 @@ const char *cli_verb_value(const struct cli_verb_call *c, const char *field)
             return word->text;
     }
     return NULL;
+}
+
+bool cli_verb_reads(const struct cli_verb_call *c, const char *path)
+{
+    bool same = false;
+
+    for (size_t k = 0; k < c->words->count; k++)
+        same =
+            same || (c->words->words[k].option < 0 && strcmp(c->words->words[k].text, "-") != 0 &&
+                     hm__store_is_same(c->words->words[k].text, path));
+    return same;
 }
 
 /* Joins the operands (ids) into one list of numbers separated by commas. */

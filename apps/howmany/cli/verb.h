@@ -38,6 +38,9 @@ int cli_verb_run(const struct cli_command *command, int argc, char **argv);
  * option or operand was not given. */
 const char *cli_verb_value(const struct cli_verb_call *call, const char *field);
 
+/* Returns whether an operand that is a file leads to the same file as `path`. */
+bool cli_verb_reads(const struct cli_verb_call *call, const char *path);
+
 /* The signal actions that were in effect before cli_interrupt_watch changed them. */
 struct cli_interrupt {
     struct sigaction interrupt, alarm;

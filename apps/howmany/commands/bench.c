@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "append_file.h"
 #include "bench_session.h"
+#include "load.h"
 #include "text.h"
 
 struct bench_state {
@@ -234,6 +236,9 @@ static int bench_run_command(void *state)
                             s->session.max_repeat, s->session.repeat);
     int rc = split_command(s);
     rc = rc ? rc : bench_prepare(&s->session);
+    if (rc == 0 && s->session.file && !hm__is_store(s->session.file) &&
+        launch_append_format(s->session.file) < 0)
+        return EXIT_USAGE;
     if (rc || s->dry_run)
         return rc ? rc : bench_print_commands(&s->session);
     return bench_run(&s->session, s->design);

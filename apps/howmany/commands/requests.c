@@ -55,6 +55,16 @@ static int prepare_catalog(struct cli_verb_call *c)
     return rc == 0 && hm_request_set(c->request, "output", path, &err) ? cli_report(&err) : rc;
 }
 
+/* Refuses an import that would replace a file that it reads. */
+static int prepare_import(struct cli_verb_call *c)
+{
+    const char *path = cli_verb_value(c, "output");
+
+    if (path && strcmp(path, "-") != 0 && cli_verb_reads(c, path))
+        return cli_complain("--output: %s is a file that is imported; give another name", path);
+    return 0;
+}
+
 /* Returns whether a path leads to a file of the store from which runs are exported. */
 static bool is_file_of_store(const char *path, const char *record)
 {
@@ -166,7 +176,8 @@ const struct cli_command cli_import = {
                  "howmany import examples/config-llama-3-8b.json --json"},
     .arguments = "FILE…",
     .operands = "@file",
-    .verbs = VERBS(&hm__verb_import)};
+    .verbs = VERBS(&hm__verb_import),
+    .prepare = prepare_import};
 
 const struct cli_command cli_catalog = {
     .name = "catalog",

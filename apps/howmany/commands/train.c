@@ -99,8 +99,10 @@ static int train_accept(void *state, int own_option, const char *value)
 static int train_run(void *state)
 {
     struct train_state *s = state;
-    int rc = train_session_prepare(&s->session);
 
+    if (s->json && s->text)
+        return cli_complain("train: --json and --text exclude each other");
+    int rc = train_session_prepare(&s->session);
     if (rc)
         return rc;
     s->session.output.json = s->json || (!s->text && !cli_is_terminal());

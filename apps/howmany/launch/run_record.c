@@ -62,9 +62,15 @@ static int read_earlier_runs(struct launch_record *r, const char *path)
     struct hm_err err = {0};
     struct hm_runs *before;
 
-    if (hm_runs_load(path, &before, &err)) /* hm_runs_load fails for a CSV file with only a header,
-                                              but such a file is valid and has no runs. */
-        return err.code == HM_E_MISSING && !r->json_lines ? 0 : cli_report(&err);
+    if (hm_runs_load(path, &before, &err)) {
+        /* hm_runs_load fails for a CSV file with only a header, but such a file is valid and has no
+         * runs. */
+        if (err.code == HM_E_MISSING && !r->json_lines)
+            return 0;
+        if (err.line > 0 && !err.hint[0])
+            hm__err_hint(&err, "if the row was cut, remove it and continue; the other runs stay");
+        return cli_report(&err);
+    }
     for (size_t i = 0; i < r->axes; i++)
         if (!hm_runs_column(before, r->names[i])) {
             hm_runs_free(before);

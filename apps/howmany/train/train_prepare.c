@@ -135,7 +135,7 @@ static int check_writable(const struct train_session *s, const char *option, con
     char folder[PATH_MAX];
     int length = snprintf(folder, sizeof(folder), "%s", path);
 
-    if (length <= 0 || (size_t)length >= sizeof(folder))
+    if (length <= 0 || (size_t)length >= sizeof(folder) || path[length - 1] == '/')
         return cli_complain("--%s: '%s' is not the name of a file", option, path);
     if (s->launch.launcher || access(dirname(folder), W_OK | X_OK) == 0)
         return 0;
