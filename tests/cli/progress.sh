@@ -58,7 +58,7 @@ stop
 echo precious >"$work/text"
 expect "a board does not overwrite another file" 2 "--progress: $work/text is another file" timeout 60 howmany serve --listen 127.0.0.1:0 --record none --progress "$work/text"
 check "which stays" grep -qx precious "$work/text"
-howmany serve --listen 127.0.0.1:0 --quiet --record none >/dev/full 2>"$work/serve.err" &
+howmany serve --listen 127.0.0.1:0 --quiet --record none --progress none >/dev/full 2>"$work/serve.err" &
 server=$!
 check "an address that cannot be printed is reported" wait_for 30 grep -q 'the address cannot be printed: No space left' "$work/serve.err"
 stop
