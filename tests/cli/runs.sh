@@ -119,6 +119,10 @@ fi
 printf 'n,seconds\n1,8\n2,5\n4,3\n' >"$work/piped.csv"
 expect "a table from a pipe is imported" 0 "3 runs, 3 new" sh -c "cat '$work/piped.csv' | howmany runs import - --record '$work/piped.db'"
 expect "a table from a named pipe is imported" 0 "3 runs, 3 new" bash -c "howmany runs import <(cat '$work/piped.csv') --record '$work/named.db'"
+mkfifo "$work/named.pipe"
+expect "a time limit ends the wait for the writer of a pipe" 2 "time limit of 0.3 s" timeout 60 howmany fit "$work/named.pipe" --time-limit 0.3s
+expect "and for more of standard input" 2 "time limit of 0.3 s" timeout 60 bash -c "howmany fit - --time-limit 0.3s 3<>'$work/named.pipe' <&3"
+check "a writer that comes late is read" bash -c "howmany fit '$work/named.pipe' --terms 1,1/n >'$work/late' & reader=\$!; cat '$work/piped.csv' >'$work/named.pipe' && wait \$reader && grep -q '3 runs' '$work/late'"
 expect "a table of traces from a pipe is imported" 0 "traces" sh -c "zcat examples/mnist-traces.csv.gz | howmany runs import - --record '$work/piped.db'"
 for command in check list "show 1" export "delete 1" documents "recover $work/new.db"; do
   expect "runs ${command%% *} of a store that does not exist" 2 "there is no such store" howmany runs $command --record "$work/missing.db"
