@@ -212,7 +212,7 @@ static void values_that_overflow_are_refused(void **state)
     axes[1].values = tiny;
     assert_int_equal(hm_runs_cross(axes, 2, &candidates, NULL), 0);
     s.budget = 7;
-    expect_error(candidates, &s, "the cost is inf at n = 1");
+    expect_error(candidates, &s, "the cost is infinity at n = 1");
     hm_runs_free(candidates);
 }
 
