@@ -154,7 +154,6 @@ int cli_draft_open(struct cli_draft *d, const char *path)
     struct stat found;
     bool exists = stat(path, &found) == 0;
     sigset_t before;
-    int rc = 0;
 
     *d = (struct cli_draft){.path = path};
     if (exists && S_ISDIR(found.st_mode)) {
@@ -166,11 +165,11 @@ int cli_draft_open(struct cli_draft *d, const char *path)
         return d->file ? 0 : fail_written(path);
     }
     block_ending(&before);
-    if (open_beside(d, exists ? &found : NULL) != 0)
-        rc = errno;
+    bool opened = open_beside(d, exists ? &found : NULL) == 0;
+    int error = errno;
     sigprocmask(SIG_SETMASK, &before, NULL);
-    errno = rc;
-    return rc ? fail_written(path) : 0;
+    errno = error;
+    return opened ? 0 : fail_written(path);
 }
 
 /* Writes what the stream of a draft has buffered, and closes it. Returns whether all was written.
@@ -225,7 +224,7 @@ int cli_write_file(const char *path, const char *text, size_t length)
     struct cli_draft draft;
     int rc = cli_draft_open(&draft, path);
 
-    if (rc)
+    if (!draft.file)
         return rc;
     if (fwrite(text, 1, length, draft.file) == length)
         return cli_draft_keep(&draft);

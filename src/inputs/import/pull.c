@@ -544,11 +544,55 @@ static bool drop_repeated(struct hm_value *items, const char **keys, size_t *cou
 }
 
 /* Reads the members of a container until the container or the stream ends. */
+static int build_value(struct tree_builder *b, enum hm_pull_token token, struct hm_value *value);
+
+struct tree_key {
+    const char *key;
+    size_t index;
+};
+
+static int compare_keys(const void *a, const void *b)
+{
+    const struct tree_key *x = a, *y = b;
+    int order = strcmp(x->key, y->key);
+
+    return order ? order : (x->index > y->index) - (x->index < y->index);
+}
+
+/*
+ * Keeps the last of several members with the same key, as other readers of JSON do; returns false
+ * if memory runs out.
+ */
+static bool drop_repeated(struct hm_value *items, const char **keys, size_t *count)
+{
+    struct tree_key *sorted = hm__calloc(*count + 1, sizeof(*sorted));
+    size_t kept = 0;
+
+    if (!sorted)
+        return false;
+    for (size_t i = 0; i < *count; i++)
+        sorted[i] = (struct tree_key){keys[i], i};
+    qsort(sorted, *count, sizeof(*sorted), compare_keys);
+    for (size_t i = 0; i + 1 < *count; i++)
+        if (strcmp(sorted[i].key, sorted[i + 1].key) == 0)
+            keys[sorted[i].index] = NULL;
+    for (size_t i = 0; i < *count; i++) {
+        if (!keys[i])
+            continue;
+        items[kept] = items[i];
+        keys[kept++] = keys[i];
+    }
+    *count = kept;
+    hm__free(sorted);
+    return true;
+}
+
+/* Reads the members of a container until the container or the stream ends. */
 static int build_members(struct tree_builder *b, struct hm_value *value)
 {
     struct hm_value *items = NULL;
     const char **keys = NULL;
-    size_t room = 0;
+    size_t count = 0, room = 0;
     int rc = 0;
 
     while (rc == 0 && !b->pull->failed) {
