@@ -544,50 +544,6 @@ static bool drop_repeated(struct hm_value *items, const char **keys, size_t *cou
 }
 
 /* Reads the members of a container until the container or the stream ends. */
-static int build_value(struct tree_builder *b, enum hm_pull_token token, struct hm_value *value);
-
-struct tree_key {
-    const char *key;
-    size_t index;
-};
-
-static int compare_keys(const void *a, const void *b)
-{
-    const struct tree_key *x = a, *y = b;
-    int order = strcmp(x->key, y->key);
-
-    return order ? order : (x->index > y->index) - (x->index < y->index);
-}
-
-/*
- * Keeps the last of several members with the same key, as other readers of JSON do; returns false
- * if memory runs out.
- */
-static bool drop_repeated(struct hm_value *items, const char **keys, size_t *count)
-{
-    struct tree_key *sorted = hm__calloc(*count + 1, sizeof(*sorted));
-    size_t kept = 0;
-
-    if (!sorted)
-        return false;
-    for (size_t i = 0; i < *count; i++)
-        sorted[i] = (struct tree_key){keys[i], i};
-    qsort(sorted, *count, sizeof(*sorted), compare_keys);
-    for (size_t i = 0; i + 1 < *count; i++)
-        if (strcmp(sorted[i].key, sorted[i + 1].key) == 0)
-            keys[sorted[i].index] = NULL;
-    for (size_t i = 0; i < *count; i++) {
-        if (!keys[i])
-            continue;
-        items[kept] = items[i];
-        keys[kept++] = keys[i];
-    }
-    *count = kept;
-    hm__free(sorted);
-    return true;
-}
-
-/* Reads the members of a container until the container or the stream ends. */
 static int build_members(struct tree_builder *b, struct hm_value *value)
 {
     struct hm_value *items = NULL;
@@ -607,7 +563,7 @@ static int build_members(struct tree_builder *b, struct hm_value *value)
         }
         if (b->pull->failed)
             break;
-        if (value->count == room) {
+        if (count == room) {
             size_t larger = room ? 2 * room : 8;
             struct hm_value *more = hm__arena_alloc(b->arena, larger, sizeof(*more));
             const char **names = hm__arena_alloc(b->arena, larger, sizeof(*names));
@@ -623,12 +579,12 @@ static int build_members(struct tree_builder *b, struct hm_value *value)
         }
         struct hm_value item = {.source = b->source};
         rc = build_value(b, token, &item);
-        items[value->count] = item;
-        keys[value->count++] = key;
+        items[count] = item;
+        keys[count++] = key;
     }
-    if (rc == 0 && value->kind == HM_VALUE_MAP && value->count > 1 &&
-        !drop_repeated(items, keys, &value->count))
+    if (rc == 0 && value->kind == HM_VALUE_MAP && count > 1 && !drop_repeated(items, keys, &count))
         return hm__fail_nomem(b->err);
+    value->count = count;
     value->items = items;
     value->keys = keys;
     return rc;
