@@ -10,6 +10,7 @@
 #include "memory.h"
 #include "shortest.h"
 #include "stored.h"
+#include "text.h"
 
 enum {
     KEY_GIVEN = 180,    /* Longest key in a request. */

@@ -1,5 +1,6 @@
 /* Adds traces to a store, each as a run with samples. */
 #include <math.h>
+#include <string.h>
 
 #include "err.h"
 #include "json.h"

@@ -16,6 +16,7 @@
 
 #include "append_file.h"
 #include "cli.h"
+#include "err.h"
 #include "format.h"
 #include "json.h"
 
