@@ -3,6 +3,7 @@
  */
 #include "testing.h"
 
+#include <dirent.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <unistd.h>
@@ -535,6 +536,80 @@ static void waiting_for_metis_ends(void **state)
     hm_graph_free(busy.graph);
 }
 
+/* Returns the number of threads of this process. */
+static int threads(void)
+{
+    DIR *tasks = opendir("/proc/self/task");
+    int count = 0;
+
+    assert_non_null(tasks);
+    for (const struct dirent *e = readdir(tasks); e; e = readdir(tasks))
+        count += e->d_name[0] != '.';
+    closedir(tasks);
+    return count;
+}
+
+/* Returns true once a thread more than the given number was seen twice. */
+static bool thread_is_busy(void *data)
+{
+    int *counts = data; /* The number of threads, and how often there were more. */
+
+    return threads() > counts[0] && ++counts[1] == 2;
+}
+
+/*
+ * A request ends at its limit while METIS, which needs about a second for the graph, is still
+ * busy with it. The next split waits until METIS has returned, and has the usual result.
+ */
+static void requests_end_before_metis(void **state)
+{
+    struct hm_graph *small = make(HM_RECIPE_GRID, 100, 0, 0);
+    struct hm_graph *large = make(HM_RECIPE_RANDOM, 100000, 400000, 0);
+    struct hm_parts usual = {0}, parts = {0};
+    int counts[2] = {threads(), 0};
+    const double two = 2, many = 64;
+    struct hm_budget budget = {.cancelled = thread_is_busy, .data = counts};
+
+    (void)state;
+    if (hm_graph_split(small, HM_SPLIT_METIS, 1, 1, &two, 1, &usual, NULL) == 0) {
+        hm__budget_enter(&budget);
+        int rc = hm_graph_split(large, HM_SPLIT_METIS, 1, 1, &many, 1, &parts, NULL);
+        hm__budget_leave(&budget);
+        assert_int_equal(rc, HM_E_CANCELLED);
+        assert_string_equal(budget.field, "split");
+        assert_int_equal(threads(), counts[0] + 1);
+        assert_int_equal(hm_graph_split(small, HM_SPLIT_METIS, 1, 1, &two, 1, &parts, NULL), 0);
+        assert_memory_equal(&parts, &usual, sizeof(parts));
+        while (threads() > counts[0])
+            usleep(1000);
+    }
+    hm_graph_free(small);
+    hm_graph_free(large);
+}
+
+/* A graph is refused if METIS may need more memory than is left for the request. */
+static void metis_needs_memory(void **state)
+{
+    struct hm_graph *g = make(HM_RECIPE_RANDOM, 20000, 80000, 0);
+    struct hm_parts parts;
+    struct hm_err err = {0};
+    const double n = 2;
+
+    (void)state;
+    for (int enough = 0; enough < 2; enough++) {
+        struct hm_budget budget = {.bytes = enough ? 20000000 : 10000000};
+        hm__budget_enter(&budget);
+        int rc = hm_graph_split(g, HM_SPLIT_METIS, 1, 1, &n, 1, &parts, &err);
+        hm__budget_leave(&budget);
+        if (rc == HM_E_UNSUPPORTED)
+            break;
+        assert_int_equal(rc, enough ? 0 : HM_E_LIMIT);
+        if (!enough)
+            assert_non_null(strstr(err.message, "METIS may need 11.2 MB of memory"));
+    }
+    hm_graph_free(g);
+}
+
 static void impossible_splits_are_refused(void **state)
 {
     struct hm_graph *g = load(".degrees", "1 4\n", false);
@@ -578,6 +653,8 @@ int main(void)
         cmocka_unit_test(random_cuts_have_the_expected_copies),
         cmocka_unit_test(metis_cuts_few_edges),
         cmocka_unit_test(waiting_for_metis_ends),
+        cmocka_unit_test(requests_end_before_metis),
+        cmocka_unit_test(metis_needs_memory),
         cmocka_unit_test(impossible_splits_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
