@@ -94,6 +94,11 @@ void hm__budget_leave(struct hm_budget *budget);
  * budget spent. NULL means the field that was named last.
  */
 bool hm__budget_spent(const char *field);
+/* Same as hm__budget_spent, for a loop of short steps: checks the budget in every 65,536th pass. */
+static inline bool hm__budget_pass(size_t pass, const char *field)
+{
+    return pass % 65536 == 65535 && hm__budget_spent(field);
+}
 /* Same as hm__budget_spent, but returns 0 or an error code. */
 int hm__budget_check(const char *field, struct hm_err *err);
 /*

@@ -15,6 +15,7 @@
 #include "budget.h"
 #include "err.h"
 #include "memory.h"
+#include "order.h"
 
 int hm__edge_list_add(struct hm_edge_list *list, uint64_t a, uint64_t b, struct hm_err *err)
 {
@@ -55,16 +56,16 @@ static int number_by_table(struct hm_edge_list *list, uint64_t largest, uint64_t
 
     if (!rank)
         return hm__fail_nomem(err);
-    for (size_t i = 0; i < 2 * list->count; i++)
+    for (size_t i = 0; i < 2 * list->count && !hm__budget_pass(i, "graph"); i++)
         rank[list->ids[i]] = 1;
     *vertices = 0;
-    for (uint64_t id = 0; id <= largest; id++)
+    for (uint64_t id = 0; id <= largest && !hm__budget_pass(id, "graph"); id++)
         if (rank[id])
             rank[id] = (uint32_t)(*vertices)++;
-    for (size_t i = 0; i < 2 * list->count; i++)
+    for (size_t i = 0; i < 2 * list->count && !hm__budget_pass(i, "graph"); i++)
         list->ids[i] = rank[list->ids[i]];
     hm__free(rank);
-    return 0;
+    return hm__budget_check("graph", err);
 }
 
 static int number_by_sorting(struct hm_edge_list *list, uint64_t *vertices, struct hm_err *err)
@@ -75,17 +76,19 @@ static int number_by_sorting(struct hm_edge_list *list, uint64_t *vertices, stru
     if (!sorted)
         return hm__fail_nomem(err);
     memcpy(sorted, list->ids, total * sizeof(*sorted));
-    qsort(sorted, total, sizeof(*sorted), compare_ids);
-    for (size_t i = 0; i < total; i++)
+    int rc = hm__sort(sorted, total, sizeof(*sorted), compare_ids, "graph", err);
+    for (size_t i = 0; rc == 0 && i < total; i++)
         if (used == 0 || sorted[used - 1] != sorted[i])
             sorted[used++] = sorted[i];
-    for (size_t i = 0; i < total; i++) {
+    for (size_t i = 0; rc == 0 && i < total; i++) {
         const uint64_t *found = bsearch(&list->ids[i], sorted, used, sizeof(*sorted), compare_ids);
         list->ids[i] = (uint64_t)(found - sorted);
+        if (hm__budget_pass(i, "graph"))
+            rc = hm__budget_check("graph", err);
     }
     *vertices = used;
     hm__free(sorted);
-    return 0;
+    return rc;
 }
 
 static int number_vertices(struct hm_edge_list *list, uint64_t *vertices, struct hm_err *err)
@@ -119,9 +122,13 @@ static void fill_rows(const struct hm_edge_list *list, uint64_t *starts, uint64_
         uint64_t a = list->ids[2 * i], b = list->ids[2 * i + 1];
         if (a != b)
             starts[(a < b ? a : b) + 1]++;
+        if (hm__budget_pass(i, "graph"))
+            return;
     }
-    for (uint64_t v = 0; v < vertices; v++)
+    for (uint64_t v = 0; v < vertices && !hm__budget_pass(v, "graph"); v++)
         starts[v + 1] += starts[v];
+    if (hm__budget_spent("graph")) /* The rows must not be filled with incomplete starts. */
+        return;
     for (size_t i = list->count; i-- > 0;) {
         uint64_t a = list->ids[2 * i], b = list->ids[2 * i + 1];
         /*
@@ -130,6 +137,8 @@ static void fill_rows(const struct hm_edge_list *list, uint64_t *starts, uint64_
          */
         if (a != b)
             rows[--starts[(a < b ? a : b) + 1]] = (uint32_t)(a < b ? b : a);
+        if (hm__budget_pass(i, "graph"))
+            return;
     }
 }
 
@@ -166,20 +175,25 @@ static int count_degrees(struct hm_graph *g, const uint32_t *degrees, struct hm_
     uint32_t most = 0;
     size_t used = 0;
 
-    for (size_t v = 0; v < (size_t)g->vertices; v++)
+    for (size_t v = 0; v < (size_t)g->vertices && !hm__budget_pass(v, "graph"); v++)
         most = degrees[v] > most ? degrees[v] : most;
+    int rc = hm__budget_check("graph", err);
+    if (rc)
+        return rc;
     uint64_t *counts = hm__calloc((size_t)most + 1, sizeof(*counts));
     if (!counts)
         return hm__fail_nomem(err);
-    for (size_t v = 0; v < (size_t)g->vertices; v++)
+    for (size_t v = 0; v < (size_t)g->vertices && !hm__budget_pass(v, "graph"); v++)
         used += counts[degrees[v]]++ == 0;
-    g->degrees = hm__arena_alloc(g->memory, used, sizeof(*g->degrees));
+    rc = hm__budget_check("graph", err);
+    if (rc == 0)
+        g->degrees = hm__arena_alloc(g->memory, used, sizeof(*g->degrees));
     for (uint32_t d = 0; g->degrees && d <= most; d++)
         if (counts[d])
             g->degrees[g->degree_count++] = (struct hm_degree){d, (double)counts[d]};
     hm__free(counts);
     g->max_degree = most;
-    return g->degrees ? 0 : hm__fail_nomem(err);
+    return rc || g->degrees ? rc : hm__fail_nomem(err);
 }
 
 static struct hm_graph *graph_new(const char *name)

@@ -301,12 +301,12 @@ static void metis_fill_rows(const struct hm_graph *g, const struct hm_adjacency 
     size_t vertices = (size_t)g->vertices;
     idx_t most = (idx_t)fmax(1, floor(g->edges / n));
 
-    for (size_t v = 0; v < vertices; v++) {
+    for (size_t v = 0; v < vertices && !hm__budget_pass(v, "split"); v++) {
         idx_t degree = (idx_t)(r->starts[v + 1] - r->starts[v]);
         starts[v + 1] = (idx_t)r->starts[v + 1];
         weights[v] = degree < 1 ? 1 : degree < most ? degree : most;
     }
-    for (size_t i = 0; i < 2 * (size_t)g->edges; i++)
+    for (size_t i = 0; i < 2 * (size_t)g->edges && !hm__budget_pass(i, "split"); i++)
         rows[i] = (idx_t)r->rows[i];
 }
 

@@ -126,10 +126,10 @@ static void fill_least_loaded(double degree, double count, uint32_t n, double *l
         loads[i] += degree * ceil((loads[low] - loads[i]) / degree);
     double turns = floor(count / (low + 1));
     uint32_t rest = (uint32_t)(count - turns * (low + 1));
-    qsort(loads, low + 1, sizeof(*loads), hm__compare_numbers);
+    hm__sort_numbers(loads, low + 1, "trials");
     for (uint32_t i = 0; i <= low; i++)
         loads[i] += degree * (turns + (i < rest));
-    qsort(loads, n, sizeof(*loads), hm__compare_numbers);
+    hm__sort_numbers(loads, n, "trials");
 }
 
 static void balance_vertices(const struct hm_graph *g, uint32_t n, double *loads)
@@ -252,7 +252,7 @@ static int split_one(const struct hm_graph *g, enum hm_split split, size_t trial
         cut += one.cut;
         replicas += one.replicas;
     }
-    qsort(found, trials, sizeof(*found), hm__compare_numbers);
+    hm__sort_numbers(found, trials, "trials");
     *parts = (struct hm_parts){
         .n = n,
         .edges_max = sum / (double)trials,

@@ -31,16 +31,21 @@ int hm__adjacency_init(struct hm_adjacency *r, const struct hm_graph *g, struct 
      * Degrees are counted at index v + 2 and rows are filled at index v + 1, so that starts[v] is
      * the start of row v at the end.
      */
-    for (size_t i = 0; i < 2 * edges; i++)
+    for (size_t i = 0; i < 2 * edges && !hm__budget_pass(i, "graph"); i++)
         r->starts[g->ends[i] + 2]++;
-    for (size_t v = 0; v < vertices; v++)
+    for (size_t v = 0; v < vertices && !hm__budget_pass(v, "graph"); v++)
         r->starts[v + 2] += r->starts[v + 1];
-    for (size_t i = 0; i < edges; i++) {
+    /* The rows must not be filled with incomplete starts. */
+    int rc = hm__budget_check("graph", err);
+    for (size_t i = 0; rc == 0 && i < edges && !hm__budget_pass(i, "graph"); i++) {
         uint32_t u = g->ends[2 * i], v = g->ends[2 * i + 1];
         r->rows[r->starts[u + 1]++] = v;
         r->rows[r->starts[v + 1]++] = u;
     }
-    return 0;
+    rc = hm__budget_check("graph", err);
+    if (rc)
+        hm__adjacency_release(r);
+    return rc;
 }
 
 void hm__adjacency_release(struct hm_adjacency *r)
@@ -67,11 +72,12 @@ static uint32_t *order_by_degree(const struct hm_graph *g, const struct hm_adjac
         hm__free(places);
         return NULL;
     }
-    for (size_t v = 0; v < vertices; v++)
+    for (size_t v = 0; v < vertices && !hm__budget_pass(v, "graph"); v++)
         places[vertex_degree(r, v) + 1]++;
     for (size_t d = 0; d <= most; d++)
         places[d + 1] += places[d];
-    for (size_t v = 0; v < vertices; v++)
+    /* The vertices must not be placed with incomplete counts. */
+    for (size_t v = 0; !hm__budget_spent("graph") && v < vertices; v++)
         order[places[vertex_degree(r, v)]++] = (uint32_t)v;
     hm__free(places);
     return order;
@@ -143,12 +149,12 @@ int hm__assign_vertices(const struct hm_graph *g, const struct hm_adjacency *row
     case HM_SPLIT_METIS:
         return hm__metis(g, rows, n, seed, owner, err);
     case HM_SPLIT_HASH:
-        for (size_t v = 0; v < (size_t)g->vertices; v++)
+        for (size_t v = 0; v < (size_t)g->vertices && !hm__budget_pass(v, "graph"); v++)
             owner[v] = (uint32_t)(mix_bits(v + 0x9e3779b97f4a7c15u) % n);
         return 0;
     default:
         hm__random_init(&random, (uint64_t)seed, (uint64_t)trial << 32 | n);
-        for (size_t v = 0; v < (size_t)g->vertices; v++)
+        for (size_t v = 0; v < (size_t)g->vertices && !hm__budget_pass(v, "graph"); v++)
             owner[v] = hm__random_below(&random, n);
         return 0;
     }
@@ -191,6 +197,8 @@ static double count_replicas(const struct holders *h, const struct hm_graph *g)
 
     for (size_t v = 0; v < (size_t)g->vertices; v++) {
         int copies = 0;
+        if (v % 1024 == 0 && hm__budget_spent("trials"))
+            break;
         for (size_t w = 0; w < h->words; w++)
             copies += __builtin_popcountll(h->bits[v * h->words + w]);
         sum += copies ? copies : 1;
@@ -221,6 +229,8 @@ int hm__measure_vertices(const struct hm_graph *g, const struct hm_adjacency *r,
 
     for (size_t v = 0; rc == 0 && v < (size_t)g->vertices; v++) {
         uint32_t mark = (uint32_t)v + 1;
+        if (v % 1024 == 0)
+            rc = hm__budget_check("trials", err);
         seen[owner[v]] = mark;
         copies++;
         for (uint64_t i = r->starts[v]; i < r->starts[v + 1]; i++) {

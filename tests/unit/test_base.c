@@ -377,6 +377,52 @@ static void many_numbers_are_sorted(void **state)
     assert_true(values[0] > values[1]); /* Nothing was done, because the budget was spent. */
 }
 
+struct keyed_item {
+    uint32_t key, place;
+    char padding[16];
+};
+
+static int compare_items(const void *a, const void *b)
+{
+    const struct keyed_item *x = a, *y = b;
+
+    return x->key != y->key ? (x->key < y->key ? -1 : 1)
+                            : (x->place > y->place) - (x->place < y->place);
+}
+
+/* Items of 24 bytes are sorted, and the sort ends when the limits are exceeded. */
+static void many_items_are_sorted(void **state)
+{
+    enum { MOST = 50000 };
+    static struct keyed_item items[MOST], wanted[MOST];
+    static const size_t counts[] = {0, 1, 4095, 4096, 4097, 8192, 12289, MOST};
+    struct hm_random random;
+    struct hm_budget ample = {.checks = 1000000};
+
+    (void)state;
+    hm__random_init(&random, 7, 9);
+    for (size_t k = 0; k < sizeof(counts) / sizeof(counts[0]); k++) {
+        for (uint32_t i = 0; i < counts[k]; i++)
+            items[i] = (struct keyed_item){.key = hm__random_below(&random, 1000), .place = i};
+        memcpy(wanted, items, sizeof(wanted));
+        qsort(wanted, counts[k], sizeof(*wanted), compare_items);
+        hm__budget_enter(&ample);
+        assert_int_equal(hm__sort(items, counts[k], sizeof(*items), compare_items, "n", NULL), 0);
+        hm__budget_leave(&ample);
+        assert_memory_equal(items, wanted, counts[k] * sizeof(*items));
+    }
+    /* Each of these checks can end the sort; the limits are checked for every 4096 items. */
+    for (long check = 1; check < MOST / 4096 * 4; check++) {
+        struct hm_budget spent = {.checks = check};
+        struct hm_err err = {0};
+        hm__budget_enter(&spent);
+        assert_int_equal(hm__sort(items, MOST, sizeof(*items), compare_items, "n", &err),
+                         HM_E_CANCELLED);
+        hm__budget_leave(&spent);
+        assert_string_equal(spent.field, "n");
+    }
+}
+
 static void dimensions_have_names(void **state)
 {
     char text[HM_DIM_TEXT];
@@ -436,6 +482,7 @@ int main(void)
         cmocka_unit_test(the_nearest_word_is_suggested),
         cmocka_unit_test(texts_grow_and_are_taken),
         cmocka_unit_test(many_numbers_are_sorted),
+        cmocka_unit_test(many_items_are_sorted),
         cmocka_unit_test(dimensions_have_names),
         cmocka_unit_test(hashes_are_those_of_siphash),
         cmocka_unit_test(keys_of_hashes_differ),

@@ -610,6 +610,42 @@ static void metis_needs_memory(void **state)
     hm_graph_free(g);
 }
 
+/* Reads a graph of a path whose vertices are numbered in steps, and splits it; returns how often
+ * the limits were checked. */
+static long path_checks(FILE *text, double step, const char *path)
+{
+    enum { EDGES = 100000 };
+    struct hm_graph *g = NULL;
+    struct hm_parts parts;
+    struct hm_budget budget = {.checks = 1 << 30};
+    const double n = 2;
+
+    for (int i = 0; i < EDGES; i++)
+        fprintf(text, "%.0f %.0f\n", i * step, (i + 1) * step);
+    fclose(text);
+    hm__budget_enter(&budget);
+    assert_int_equal(hm_graph_load(path, HM_GRAPH_AUTO, false, &g, NULL), 0);
+    assert_int_equal(hm_graph_split(g, HM_SPLIT_HASH, 1, 1, &n, 1, &parts, NULL), 0);
+    hm__budget_leave(&budget);
+    hm_graph_free(g);
+    return (1 << 30) - budget.checks;
+}
+
+/* The limits are checked while sparse numbers of vertices are sorted and looked up. */
+static void sparse_numbers_check_the_limits(void **state)
+{
+    char path[] = "/tmp/hm-graph-XXXXXX.txt";
+    int file = mkstemps(path, 4);
+
+    (void)state;
+    assert_true(file >= 0);
+    long dense = path_checks(fdopen(file, "w"), 1, path);
+    long sparse = path_checks(fopen(path, "w"), 1e9, path);
+    unlink(path);
+    /* 200,000 numbers are sorted in runs of 4096, which are merged six times. */
+    assert_in_range(sparse - dense, 6 * 48, 10 * 50);
+}
+
 static void impossible_splits_are_refused(void **state)
 {
     struct hm_graph *g = load(".degrees", "1 4\n", false);
@@ -655,6 +691,7 @@ int main(void)
         cmocka_unit_test(waiting_for_metis_ends),
         cmocka_unit_test(requests_end_before_metis),
         cmocka_unit_test(metis_needs_memory),
+        cmocka_unit_test(sparse_numbers_check_the_limits),
         cmocka_unit_test(impossible_splits_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

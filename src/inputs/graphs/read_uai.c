@@ -17,6 +17,7 @@
 
 #include "err.h"
 #include "memory.h"
+#include "order.h"
 #include "source.h"
 #include "text.h"
 #include "uai.h"
@@ -403,9 +404,9 @@ static int assemble_markov(struct uai_reader *in, struct hm_markov *m)
 {
     size_t edge = 0;
 
-    if (in->factor_count > 0)
-        qsort(in->factors, in->factor_count, sizeof(*in->factors), compare_factors);
-    int rc = lay_out_tables(in, m);
+    int rc = hm__sort(in->factors, in->factor_count, sizeof(*in->factors), compare_factors, "graph",
+                      in->err);
+    rc = rc ? rc : lay_out_tables(in, m);
     for (size_t i = 0; rc == 0 && i < in->factor_count; i++) {
         const struct factor *f = &in->factors[i];
         bool single = f->a == f->b, again = i > 0 && same_ends(f - 1, f);

@@ -16,6 +16,7 @@
 
 #include "err.h"
 #include "notes.h"
+#include "order.h"
 #include "trace_notes.h"
 #include "trace_table.h"
 
@@ -399,19 +400,20 @@ static int compare_iterations(const void *a, const void *b)
 
 /* Sorts the rows of a trace by iteration if they are not in order. If several rows have the same
  * iteration, the last one in the file is kept. */
-static void sort_rows(struct hm_trace_raw *raw)
+static int sort_rows(struct hm_trace_raw *raw, struct hm_err *err)
 {
     size_t kept = 0;
 
     if (!raw->unsorted)
-        return;
-    qsort(raw->rows, raw->count, sizeof(*raw->rows), compare_iterations);
-    for (size_t i = 0; i < raw->count; i++) {
+        return 0;
+    int rc = hm__sort(raw->rows, raw->count, sizeof(*raw->rows), compare_iterations, "traces", err);
+    for (size_t i = 0; rc == 0 && i < raw->count; i++) {
         if (kept > 0 && raw->rows[kept - 1].iteration == raw->rows[i].iteration)
             kept--;
         raw->rows[kept++] = raw->rows[i];
     }
     raw->count = kept;
+    return rc;
 }
 
 int hm__trace_table_finish(struct hm_trace_table *t, struct hm_traces **ret_traces)
@@ -429,9 +431,9 @@ int hm__trace_table_finish(struct hm_trace_table *t, struct hm_traces **ret_trac
     f.traces->traces = hm__arena_alloc(t->arena, t->count, sizeof(*f.traces->traces));
     if (!f.traces->traces)
         return hm__fail_nomem(t->err);
-    for (size_t i = 0; i < t->count; i++)
-        sort_rows(&t->traces[i]);
-    rc = choose_measure(&f);
+    for (size_t i = 0; rc == 0 && i < t->count; i++)
+        rc = sort_rows(&t->traces[i], t->err);
+    rc = rc ? rc : choose_measure(&f);
     note_all(&f);
     for (size_t i = 0; rc == 0 && i < t->count; i++)
         rc = finish_trace(&f, &t->traces[i]);
