@@ -6,10 +6,11 @@
  * Calls on files in FOLDER are counted in the command and in all processes that it starts. With
  * MODE eio, the K-th call of open, read, write, truncate, sync, rename and link returns EIO. With
  * MODE full, every call from the K-th on that needs space (opening for creation, write, truncate,
- * rename, link) returns ENOSPC, as on a full disk. With MODE term, the process that makes the K-th
- * call gets SIGTERM and the call is made. K = 0 lets all calls succeed. The number of
- * calls is written to the file COUNT. The exit status is that of the command, or 128 plus the
- * number of the signal that ended it, or 125 if the kernel does not let system calls be watched.
+ * rename, link) returns ENOSPC, as on a full disk. With MODE term or
+ * kill, the process that makes the K-th call gets SIGTERM or SIGKILL and the call is made. K = 0
+ * lets all calls succeed. The number of calls is written to the file COUNT. The exit status is that
+ * of the command, or 128 plus the number of the signal that ended it, or 125 if the kernel does not
+ * let system calls be watched.
  *
  * The kernel sends each of these calls to this process (seccomp, SECCOMP_RET_USER_NOTIF), so that
  * calls of the C library's streams and of SQLite are reached too.
@@ -59,7 +60,8 @@ enum { CALLS = sizeof(calls) / sizeof(calls[0]) };
 
 struct watch {
     unsigned long k, count;
-    bool full, term;
+    bool full;
+    int signal; /* Signal for the process that makes the K-th call; 0 if the call fails. */
     char folder[PATH_MAX];
     size_t folder_length;
 };
@@ -157,9 +159,9 @@ static int call_error(struct watch *w, const struct seccomp_notif *n)
     w->count++;
     if (w->k == 0 || (w->full ? w->count < w->k : w->count != w->k))
         return 0;
-    if (w->term)
-        kill((pid_t)n->pid, SIGTERM);
-    return w->term ? 0 : w->full ? ENOSPC : EIO;
+    if (w->signal)
+        kill((pid_t)n->pid, w->signal);
+    return w->signal ? 0 : w->full ? ENOSPC : EIO;
 }
 
 /* Receives one system call, and lets it succeed or fail. */
@@ -204,12 +206,12 @@ int main(int argc, char **argv)
     struct watch w = {0};
 
     if (argc < 6 || !realpath(argv[3], w.folder)) {
-        fprintf(stderr, "usage: fault_io K eio|full|term FOLDER COUNT COMMAND...\n");
+        fprintf(stderr, "usage: fault_io K eio|full|term|kill FOLDER COUNT COMMAND...\n");
         return WATCH_FAILED;
     }
     w.k = strtoul(argv[1], NULL, 10);
     w.full = strcmp(argv[2], "full") == 0;
-    w.term = strcmp(argv[2], "term") == 0;
+    w.signal = strcmp(argv[2], "term") == 0 ? SIGTERM : strcmp(argv[2], "kill") == 0 ? SIGKILL : 0;
     w.folder_length = strlen(w.folder);
     volatile int *passed_on =
         mmap(NULL, sizeof(*passed_on), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

@@ -200,7 +200,8 @@ char *cli_read(const char *path, size_t *length, struct hm_err *err);
 struct cli_draft {
     FILE *file;       /* Stream for the contents; NULL if the draft is not open. */
     const char *path; /* Path of the target as the user gave it; borrowed. */
-    /* Path of the target without symbolic links, and of the temporary file in the same folder. */
+    /* Path of the target without symbolic links, empty if it is written directly; and of the
+     * temporary file in the same folder, empty while it has no name. */
     char real[PATH_MAX], beside[PATH_MAX + 32];
     struct cli_draft *next; /* Next open draft. */
 };

@@ -1,7 +1,9 @@
 /*
  * Writes whole files for the commands. The text goes to a temporary file in the folder of the
  * target, which is renamed to the target when it is complete. Every writer has its own temporary
- * file, so of two writers of one target the last one wins, and no one sees a part of a file.
+ * file, so of two writers of one target the last one wins, and no one sees a part of a file. Where
+ * the file system allows it, the temporary file has no name until it is complete, so that nothing
+ * is left of it if the program is killed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -28,7 +30,8 @@ enum { ENDING_SIGNALS = sizeof(ending_signals) / sizeof(ending_signals[0]) };
 void cli_drafts_abandon(void)
 {
     for (const struct cli_draft *d = open_drafts; d; d = d->next)
-        unlink(d->beside);
+        if (d->beside[0])
+            unlink(d->beside);
 }
 
 /* Removes the drafts, and lets the signal end the program. */
@@ -86,23 +89,76 @@ static void list_remove(const struct cli_draft *d)
 /* ---- drafts ------------------------------------------------------------------------------------
  */
 
+/* Returns the length of the folder of a path with its slash; 0 for the current folder. */
+static int folder_length(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? (int)(slash - path) + 1 : 0;
+}
+
+/* Writes a random path in the folder of d->real to d->beside. */
+static bool choose_beside(struct cli_draft *d)
+{
+    unsigned long number;
+
+    if (getrandom(&number, sizeof(number), 0) != (ssize_t)sizeof(number))
+        return false;
+    snprintf(d->beside, sizeof(d->beside), "%.*s.howmany-%016lx", folder_length(d->real), d->real,
+             number);
+    return true;
+}
+
+/* Number of random names that are tried for a temporary file. */
+enum { TRIES = 100 };
+
 /* Creates a file with a random name in the folder of d->real. Returns its descriptor, or -1. */
 static int create_beside(struct cli_draft *d, mode_t mode)
 {
-    enum { TRIES = 100 };
-    const char *slash = strrchr(d->real, '/');
-    int folder = slash ? (int)(slash - d->real) + 1 : 0, file = -1;
+    int file = -1;
 
     for (int i = 0; i < TRIES && file < 0; i++) {
-        unsigned long number;
-        if (getrandom(&number, sizeof(number), 0) != (ssize_t)sizeof(number))
-            return -1;
-        snprintf(d->beside, sizeof(d->beside), "%.*s.howmany-%016lx", folder, d->real, number);
+        if (!choose_beside(d))
+            break;
         file = open(d->beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
         if (file < 0 && errno != EEXIST)
             break;
     }
+    if (file < 0)
+        d->beside[0] = '\0';
     return file;
+}
+
+/* Where a process finds its open files. */
+#define OPEN_FILES "/proc/self/fd/"
+
+/* Creates a file without a name in the folder of d->real. Returns its descriptor, or -1 if that is
+ * not possible here. */
+static int create_unnamed(const struct cli_draft *d, mode_t mode)
+{
+    char folder[PATH_MAX];
+    int length = folder_length(d->real);
+
+    snprintf(folder, sizeof(folder), "%.*s", length > 0 ? length : 1, length > 0 ? d->real : ".");
+    /* The file gets its name through the list of open files. */
+    return access(OPEN_FILES, X_OK) == 0 ? open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, mode)
+                                         : -1;
+}
+
+/* Gives the file of a draft a random name in the folder of d->real. */
+static bool name_beside(struct cli_draft *d)
+{
+    char from[64];
+
+    snprintf(from, sizeof(from), OPEN_FILES "%d", fileno(d->file));
+    for (int i = 0; i < TRIES && choose_beside(d); i++) {
+        if (linkat(AT_FDCWD, from, AT_FDCWD, d->beside, AT_SYMLINK_FOLLOW) == 0)
+            return true;
+        if (errno != EEXIST)
+            break;
+    }
+    d->beside[0] = '\0';
+    return false;
 }
 
 /* Gives a new file the owner and the permissions of the file that it will replace. */
@@ -128,17 +184,19 @@ static int open_beside(struct cli_draft *d, const struct stat *old)
         errno = ENAMETOOLONG;
         return -1;
     }
-    int file = create_beside(d, old ? old->st_mode & 0777 : 0666);
-    if (file < 0) {
-        d->beside[0] = '\0';
+    mode_t mode = old ? old->st_mode & 0777 : 0666;
+    int file = create_unnamed(d, mode);
+    if (file < 0)
+        file = create_beside(d, mode);
+    if (file < 0)
         return -1;
-    }
     list_add(d);
     if ((!old || copy_access(file, old)) && (d->file = fdopen(file, "w")))
         return 0;
     int error = errno;
     close(file);
-    unlink(d->beside);
+    if (d->beside[0])
+        unlink(d->beside);
     list_remove(d);
     errno = error;
     return -1;
@@ -172,20 +230,16 @@ int cli_draft_open(struct cli_draft *d, const char *path)
     return opened ? 0 : fail_written(path);
 }
 
-/* Writes what the stream of a draft has buffered, and closes it. Returns whether all was written.
- */
+/* Closes the stream of a draft without changing errno unless that fails. */
 static bool draft_close(struct cli_draft *d)
 {
-    bool written =
-        !ferror(d->file) && fflush(d->file) == 0 && (!d->beside[0] || fsync(fileno(d->file)) == 0);
     int error = errno;
+    bool closed = fclose(d->file) == 0;
 
-    if (fclose(d->file) == 0)
-        errno = error;
-    else
-        written = false;
     d->file = NULL;
-    return written;
+    if (closed)
+        errno = error;
+    return closed;
 }
 
 /* Closes a draft, and replaces the target if `keep` is true. Returns whether that was done. */
@@ -195,13 +249,15 @@ static bool draft_end(struct cli_draft *d, bool keep)
 
     if (!d->file)
         return false;
-    bool done = draft_close(d) && keep;
-    if (!d->beside[0])
-        return done;
+    bool done = !ferror(d->file) && fflush(d->file) == 0 &&
+                (!d->real[0] || !keep || fsync(fileno(d->file)) == 0);
+    if (!d->real[0])
+        return draft_close(d) && done && keep;
     block_ending(&before);
-    done = done && rename(d->beside, d->real) == 0;
+    done = done && keep && (d->beside[0] || name_beside(d));
+    done = draft_close(d) && done && rename(d->beside, d->real) == 0;
     int error = errno;
-    if (!done)
+    if (!done && d->beside[0])
         unlink(d->beside);
     list_remove(d);
     sigprocmask(SIG_SETMASK, &before, NULL);
