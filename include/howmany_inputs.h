@@ -65,6 +65,8 @@ struct hm_graph {
     double repeated;   /* Number of repeated edges that were removed; NaN if unknown. */
     uint32_t *ends;    /* Two vertex numbers for each edge, counted from 0; NULL means that only
                           degrees are known. */
+    bool may_be_cut;   /* The last line of the file has no line break, so the file may be cut, and
+                          its last number with it. Always false for the METIS format. */
     void *memory;      /* Owns all memory of this struct. */
 };
 

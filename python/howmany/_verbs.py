@@ -1487,6 +1487,7 @@ class Graph(Answer):
     self_loops: left out
     repeated: left out
     edges_known: false: only degrees are known
+    may_be_cut: true: the last line of the file has no line break, so it may be cut
     splits: each way to split
     """
     howmany: str
@@ -1498,6 +1499,7 @@ class Graph(Answer):
     self_loops: Optional[float]
     repeated: Optional[float]
     edges_known: bool
+    may_be_cut: bool
     splits: List[Split]
     _parts: ClassVar[Dict[str, str]] = {
         "splits": "Split",}

@@ -197,6 +197,8 @@ static int note_plan_limits(struct hm_answer *a, const struct hm_search *s, bool
     int rc =
         note_if(0, all, a,
                 "every worker needs a vertex: more workers than vertices are not considered", err);
+    if (rc == 0 && job->graph && job->graph->may_be_cut)
+        rc = hm__notes_add(answer_notes(a), err, "%.200s " HM_NOTE_CUT, job->graph->name);
 
     rc = note_if(rc, !reference_fits && s->reference > s->way.backups, a,
                  "the reference itself does not fit in memory: speedups are relative to a time "

@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "json.h"
+#include "notes.h"
 #include "palette.h"
 #include "plot_style.h"
 #include "render.h"
@@ -26,6 +27,8 @@ static void graph_head_text(struct hm_text *out, const struct hm_graph *g)
     }
     if (!g->ends)
         hm__text_add(out, "  only degrees are known: edges inside a part are estimated\n");
+    if (g->may_be_cut)
+        hm__text_addf(out, "  %s " HM_NOTE_CUT "\n", g->name);
 }
 
 static void split_table_text(struct hm_text *out, const struct hm_graph *g,
@@ -110,6 +113,7 @@ void hm__render_graph_json(struct hm_text *out, const struct hm_graph *g,
     put_count(&json, "self_loops", g->self_loops);
     put_count(&json, "repeated", g->repeated);
     hm__json_put_bool(&json, "edges_known", g->ends != NULL);
+    hm__json_put_bool(&json, "may_be_cut", g->may_be_cut);
     hm__json_open(&json, "splits", HM_JSON_LIST | HM_JSON_LINES);
     for (size_t i = 0; i < count; i++)
         split_table_json(&json, g, &tables[i]);

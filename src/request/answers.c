@@ -612,6 +612,7 @@ static const struct hm_member graph[] = {
     KNOWN("self_loops", "left out"),
     KNOWN("repeated", "left out"),
     BOOL("edges_known", "false: only degrees are known"),
+    BOOL("may_be_cut", "true: the last line of the file has no line break, so it may be cut"),
     LIST("splits", "split", "each way to split"),
 };
 

@@ -248,6 +248,11 @@ json "--split all has every split" '[.splits[].split] | index("hdrf") != null' h
 json "the same seed gives the same graph" '.edges == 2000' howmany graph --generate random --vertices 500 --edges 2000 --seed 3 --parts 2 --json
 expect "graph prints a table" 0 "imbalance" howmany graph "$work/path.txt" --parts 2..3
 check "graph --plot writes a picture" sh -c "howmany graph --generate grid --vertices 100 --parts 2..8 --split dealt,greedy --plot $work/g.svg && grep -q '<svg' $work/g.svg"
+printf '1 2\n2 13' >"$work/cut.txt"
+expect "an edge list without a last line break may be cut" 0 "if it was cut, the last value of its last line is wrong" howmany graph "$work/cut.txt" --parts 2
+json "and --json says so" '.may_be_cut' howmany graph "$work/cut.txt" --parts 2 --json
+printf 'graph: {file: %s, split: random}\ncommunicate: none\ncluster: {flops: 1 Gflop/s, max_nodes: 2}\n' "$work/cut.txt" >"$work/cut.yaml"
+json "and a plan of a job with it" '[.notes[] | select(test("cut.txt does not end in a newline"))] | length == 1' howmany plan "$work/cut.yaml" --json
 expect "more parts than vertices are refused" 2 "5 parts, but only 4 vertices" howmany graph "$work/path.txt" --parts 5
 expect "an unknown split gets a suggestion" 2 "did you mean greedy?" howmany graph "$work/path.txt" --split gredy
 expect "a falling range is refused" 2 "is not a range" howmany graph "$work/path.txt" --parts 9..3

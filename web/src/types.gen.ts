@@ -1553,6 +1553,8 @@ export interface Graph {
   repeated: number | null;
   /** false: only degrees are known */
   edges_known: boolean;
+  /** true: the last line of the file has no line break, so it may be cut */
+  may_be_cut: boolean;
   /** each way to split */
   splits: Split[];
 }

@@ -27,6 +27,7 @@ struct graph_lines {
     const char *path;
     int line;     /* Line number of the next byte, counted from 1. */
     int row_line; /* Line number of the numbers that were read most recently, counted from 1. */
+    bool cut;     /* The file ended within the numbers that were read most recently. */
     struct hm_err *err;
 };
 
@@ -84,8 +85,10 @@ static int read_numbers(struct graph_lines *in, uint64_t *numbers, size_t room, 
             in->line++;
         if (c < -1)
             return c + 1;
-        if (c == -1 || (c == '\n' && *count > 0))
+        if (c == -1 || (c == '\n' && *count > 0)) {
+            in->cut = in->cut || (c == -1 && *count > 0);
             return 0;
+        }
         if (c != ' ' && c != '\t' && c != '\r' && c != '\n' && c != ',')
             return graph_fail(in, HM_E_SYNTAX, "a character that is not part of a number",
                               "a line holds whole numbers; comments begin with #");
@@ -490,6 +493,8 @@ static int read_graph(struct graph_lines *in, enum hm_graph_format format, bool 
     else
         rc = degrees_only ? read_edge_degrees(in, ret_graph) : read_edges(in, ret_graph);
     hm__bytes_close(&in->bytes);
+    if (rc == 0)
+        (*ret_graph)->may_be_cut = in->cut;
     return rc;
 }
 
