@@ -21,7 +21,7 @@ enum {
 };
 
 /* Flags in the first byte of the input. */
-enum { RAW = 1, BIG_ENDIAN = 2, BAD_HEAD = 4, HAS_OWNER = 8, OTHER_OWNER = 16, MARKED = 32 };
+enum { RAW = 1, HIGH_FIRST = 2, BAD_HEAD = 4, HAS_OWNER = 8, OTHER_OWNER = 16, MARKED = 32 };
 
 /* ---- files in memory ------------------------------------------------------------------------- */
 
@@ -119,7 +119,7 @@ static void add_sum(uint32_t sum[2], const unsigned char *bytes, size_t count, b
 /* Writes the header of a log, and returns its checksum. */
 static void put_head(unsigned char *head, uint8_t flags, uint32_t sum[2])
 {
-    bool big = flags & BIG_ENDIAN;
+    bool big = flags & HIGH_FIRST;
 
     put_word(head, 0x377f0682u | big);
     put_word(head + 4, 3007000);
@@ -162,7 +162,7 @@ static size_t make_log(const uint8_t *data, size_t size, uint32_t owner, unsigne
     put_head(log, flags, sum);
     for (size_t at = 1; at + STEP <= size && count < FRAMES_MOST; at += STEP, count++)
         put_frame(log + HM_LOG_HEAD + (size_t)count * FRAME, data + at, log, sum,
-                  flags & BIG_ENDIAN);
+                  flags & HIGH_FIRST);
     size_t length = HM_LOG_HEAD + (size_t)count * FRAME;
     if (count == 0 || !(flags & MARKED))
         return length;
