@@ -323,6 +323,40 @@ static void nested_bombs_are_refused(void **state)
     assert_true(total < 20 * (64 << 10));
 }
 
+/*
+ * A match that is longer than the rest of a buffer is completed after that, even if all bytes of
+ * the stream have been read: the last byte of these streams has the end of the last match and the
+ * mark of the end. The lengths are around that of the buffer of a source.
+ */
+static void matches_after_the_last_byte_are_read(void **state)
+{
+    static struct bits b;
+    struct hm_source *source = NULL;
+    int rc;
+
+    (void)state;
+    if (hm__codec_gzip.needs)
+        skip();
+    for (unsigned matches = 1000; matches < 1030; matches++) {
+        unsigned letters = 0;
+        b = (struct bits){.count = 0};
+        add_bits(&b, 3, 3, false); /* The last block, with fixed codes. */
+        for (; letters == 0 || (b.count + 13 * matches) % 8 != 1; letters++)
+            add_bits(&b, 0x190, 9, true);
+        for (unsigned i = 0; i < matches; i++) { /* Copies of 258 bytes from 1 byte before. */
+            add_bits(&b, 0xc5, 8, true);
+            add_bits(&b, 0, 5, true);
+        }
+        add_bits(&b, 0, 7, true);
+        const struct hm_source_part part = {
+            .memory = (char *)b.data, .length = b.count / 8, .deflated = true};
+        assert_int_equal(hm__source_open_part(&part, "long", &source, NULL), 0);
+        assert_int_equal(read_source(source, &rc, NULL), letters + 258 * matches);
+        assert_int_equal(rc, 0);
+        hm__source_close(source);
+    }
+}
+
 /* ---- protocol buffers -------------------------------------------------------------------------
  */
 
@@ -577,6 +611,7 @@ int main(void)
         cmocka_unit_test(snappy_streams_are_read),
         cmocka_unit_test(bombs_are_refused),
         cmocka_unit_test(nested_bombs_are_refused),
+        cmocka_unit_test(matches_after_the_last_byte_are_read),
         cmocka_unit_test(wire_fields_are_read),
         cmocka_unit_test(huge_sizes_are_refused),
         cmocka_unit_test(readers_survive_other_files),

@@ -70,7 +70,8 @@ static int gzip_step(void *state, struct hm_unpack_step *step, struct hm_err *er
     const size_t room = step->out_left;
     int code = Z_OK;
 
-    while (step->in_left > 0 && step->out_left > 0 && code == Z_OK) {
+    /* A match that did not fit into the last output is completed even without further input. */
+    while ((step->in_left > 0 || !s->between) && step->out_left > 0 && code == Z_OK) {
         /* Bytes that were decoded are returned before damage after them is reported. */
         if (s->between && step->out_left < room)
             break;
