@@ -2,7 +2,7 @@
  * Adds a large table of runs in one transaction: drops all indexes of the runs, inserts the runs
  * with increasing ids, and builds the indexes by sorting. The index of the keys is also dropped, so
  * a key that occurs twice is found only at the end; the caller must then add the table in another
- * way.
+ * way. The runs must not have samples.
  */
 #include "store_load.h"
 

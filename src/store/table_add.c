@@ -371,8 +371,8 @@ static void batch_restart(struct row_batch *b)
 
 /*
  * Adds a large table in one transaction, if this is possible and faster. *ret_done is false if
- * nothing was added, because one transaction is not possible or not faster, or because a key occurs
- * twice.
+ * nothing was added, because one transaction is not possible or not faster, because a key occurs
+ * twice, or because runs have samples, which store_load.h does not add.
  */
 static int load_rows(struct hm_store *store, struct row_batch *b, struct hm_added *added,
                      bool *ret_done, struct hm_err *err)
@@ -382,7 +382,7 @@ static int load_rows(struct hm_store *store, struct row_batch *b, struct hm_adde
     const char *key = NULL;
 
     *ret_done = false;
-    if (b->table->count < HM_STORE_WAITING)
+    if (b->table->count < HM_STORE_WAITING || b->table->samples)
         return 0;
     int rc = first_key(b, &key, err);
     if (rc == 0)

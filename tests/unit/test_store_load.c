@@ -62,6 +62,30 @@ static void add_table(struct hm_store *store, bool load, const struct hm_runs *r
     hm__added_release(&added);
 }
 
+/* A large table whose runs have samples, as JSON lines may have, is added with them. */
+static void samples_are_added(void **state)
+{
+    struct hm_store *store = fresh_store();
+    struct hm_text lines = {0};
+    struct hm_runs *runs = NULL;
+    int64_t samples = 0;
+
+    (void)state;
+    for (int i = 0; i < ROWS; i++)
+        hm__text_addf(
+            &lines,
+            "{\"n\": %d, \"seconds\": 2, \"samples\": [{\"iteration\": 1, \"loss\": %d}]}\n", i + 1,
+            i);
+    assert_done(hm_runs_parse(lines.data, lines.length, "lines", &runs, err));
+    add_table(store, true, runs, ROWS);
+    assert_done(hm__store_number(store, "SELECT count(*) FROM samples", NULL, 0, &samples, err));
+    assert_int_equal(samples, ROWS);
+    check_undamaged(store, ROWS);
+    hm__text_release(&lines);
+    hm_runs_free(runs);
+    hm_store_close(store);
+}
+
 /* Reads all runs in the order of a column. */
 static struct hm_store_page *sorted_runs(struct hm_store *store, const char *sort)
 {
@@ -226,7 +250,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(results_are_those_of_batches), cmocka_unit_test(a_store_with_runs),
         cmocka_unit_test(a_wrong_row_adds_nothing),     cmocka_unit_test(keys_that_occur_twice),
-        cmocka_unit_test(when_a_load_begins),
+        cmocka_unit_test(when_a_load_begins),           cmocka_unit_test(samples_are_added),
     };
 
     return cmocka_run_group_tests_name("store_load", tests, make_folder, remove_folder);
