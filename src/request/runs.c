@@ -550,6 +550,11 @@ static int delete_run(const void *values, struct hm_call *call, struct hm_err *e
         hm__err_hint(err, "give ids, or conditions together with yes");
         return HM_E_MISSING;
     }
+    if (r->id.count > 0 && (filter.where_count > 0 || filter.since || filter.until)) {
+        hm__request_fail(err, "id", HM_E_CONFLICT, "ids and conditions exclude each other");
+        hm__err_hint(err, "give ids, or conditions together with yes");
+        return HM_E_CONFLICT;
+    }
     int rc = hm__call_store_read(call, r->record, &store, err);
     if (rc == 0 && r->id.count == 0)
         rc = delete_matching(call, store, &filter, err);

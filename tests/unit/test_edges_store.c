@@ -282,6 +282,14 @@ static void runs_are_deleted(void **state)
     run_fails(new_request("runs delete"), &with_store, HM_E_MISSING, "id", "no id");
     run_fails(verb_with("runs delete", "where", "n=1"), &with_store, HM_E_MISSING, "id", "no id");
     run_fails(verb_with("runs delete", "id", "0"), &with_store, HM_E_RANGE, "id", "whole");
+    /* A run that does not meet the conditions must not be deleted. */
+    static const char *const conditions[][2] = {
+        {"where", "n=99"}, {"since", "2999-01-01"}, {"until", "1999-01-01"}};
+    for (size_t i = 0; i < 3; i++) {
+        request = verb_with("runs delete", "id", "1");
+        set(request, conditions[i][0], conditions[i][1]);
+        run_fails(request, &with_store, HM_E_CONFLICT, "id", "exclude each other");
+    }
     struct hm_reply *reply = run(verb_with("runs delete", "id", "99"), &with_store);
     assert_false(reply->answered);
     assert_string_equal(reply->text, "0 deleted\n");
