@@ -84,6 +84,16 @@ static void the_cache_distinguishes_requests(void **state)
     assert_int_equal(api_quick(api, &body, &other), HTTP_WORK);
     request.type = "application/yaml";
     assert_int_equal(api_quick(api, &request, &other), HTTP_WORK);
+    /* A "?" that belongs to the path does not begin the query. */
+    struct http_response answer = {0}, missing = {0};
+    struct http_request path = post_request("/v1/catalog/machines/p4d.24xlarge", "name=x?", "");
+    path.method = "GET";
+    api_work(api, &path, &answer);
+    assert_int_equal(answer.status, 200);
+    path.path = "/v1/catalog/machines/p4d.24xlarge?name=x";
+    path.query = "";
+    assert_int_equal(api_quick(api, &path, &missing), HTTP_WORK);
+    release_response(&answer);
     release_response(&first);
     api_free(api);
     hm_catalog_free(catalog);

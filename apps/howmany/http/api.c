@@ -535,12 +535,13 @@ static void send_page(const struct http_request *r, struct http_response *out)
 
 /*
  * Builds the key under which a response is cached; it contains everything that the response depends
- * on.
+ * on. A line end separates the parts, because a decoded path may contain a "?", but no path, query
+ * or type contains a control character.
  */
 static void make_key(struct hm_text *key, const struct http_request *r)
 {
     hm__text_add(key, r->path);
-    hm__text_add(key, "?");
+    hm__text_add(key, "\n");
     hm__text_add(key, r->query);
     if (is_get(r))
         return;
