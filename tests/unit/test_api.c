@@ -152,6 +152,25 @@ static void wrong_tokens_are_limited(void **state)
     token_limit_free(limit);
 }
 
+/* However many addresses send wrong tokens, and whichever they are, others are not limited. */
+static void wrong_tokens_do_not_limit_others(void **state)
+{
+    enum { ADDRESSES = 20000 };
+    struct token_limit *limit = token_limit_new();
+
+    (void)state;
+    assert_non_null(limit);
+    for (int i = 0; i < ADDRESSES; i++) {
+        char address[32];
+        snprintf(address, sizeof(address), "2001:db8::%x", i);
+        for (int k = 0; k < TOKEN_LIMIT_WRONG; k++)
+            token_limit_count(limit, address, 100);
+        assert_true(token_limit_is_over(limit, address, 101));
+        assert_false(token_limit_is_over(limit, "192.0.2.1", 101));
+    }
+    token_limit_free(limit);
+}
+
 /* Returns the status with which a request is refused because of its token; 0 if it is not. */
 static int refusal_of(struct api *api, const char *method, const char *path,
                       const char *authorization)
@@ -248,6 +267,7 @@ int main(void)
         cmocka_unit_test(cached_responses_keep_their_type),
         cmocka_unit_test(the_cache_distinguishes_requests),
         cmocka_unit_test(wrong_tokens_are_limited),
+        cmocka_unit_test(wrong_tokens_do_not_limit_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

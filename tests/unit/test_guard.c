@@ -1,6 +1,8 @@
 /*
  * Tests the guard of requests, the timeouts and limits of connections, and the cache of responses.
  */
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +10,7 @@
 
 #include "api_cache.h"
 #include "http.h"
+#include "http_address.h"
 #include "http_connections.h"
 #include "http_guard.h"
 #include "testing.h"
@@ -329,6 +332,32 @@ static void test_cache(void **state)
     api_cache_free(c);
 }
 
+/* IPv4 clients of a server that listens on an IPv6 address are loopback clients, too. */
+static void test_client_addresses(void **state)
+{
+    static const struct {
+        const char *address, *text;
+        bool loopback;
+    } cases[] = {{"::ffff:127.0.0.1", "127.0.0.1", true},
+                 {"::ffff:192.0.2.7", "192.0.2.7", false},
+                 {"::1", "::1", true},
+                 {"2001:db8::7", "2001:db8::7", false}};
+    struct sockaddr_in four = {.sin_family = AF_INET};
+    char text[HTTP_ADDRESS];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct sockaddr_in6 six = {.sin6_family = AF_INET6};
+        assert_int_equal(inet_pton(AF_INET6, cases[i].address, &six.sin6_addr), 1);
+        http_address_text((const struct sockaddr *)&six, text);
+        assert_string_equal(text, cases[i].text);
+        assert_int_equal(http_is_loopback(text), cases[i].loopback);
+    }
+    assert_int_equal(inet_pton(AF_INET, "192.0.2.7", &four.sin_addr), 1);
+    http_address_text((const struct sockaddr *)&four, text);
+    assert_string_equal(text, "192.0.2.7");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -343,6 +372,7 @@ int main(void)
         cmocka_unit_test(test_connection_limits),
         cmocka_unit_test(test_connection_bound_in_threads),
         cmocka_unit_test(test_cache),
+        cmocka_unit_test(test_client_addresses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

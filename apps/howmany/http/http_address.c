@@ -114,10 +114,13 @@ int http_address_listen(const char *host, int port, int *ret_socket, int *ret_po
 
 void http_address_text(const struct sockaddr *peer, char *text)
 {
-    const void *at = peer->sa_family == AF_INET
+    const struct in6_addr *six = &((const struct sockaddr_in6 *)peer)->sin6_addr;
+    bool mapped = peer->sa_family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(six);
+    const void *at = mapped ? (const void *)&six->s6_addr[12]
+                     : peer->sa_family == AF_INET
                          ? (const void *)&((const struct sockaddr_in *)peer)->sin_addr
-                         : (const void *)&((const struct sockaddr_in6 *)peer)->sin6_addr;
+                         : (const void *)six;
 
-    if (!inet_ntop(peer->sa_family, at, text, HTTP_ADDRESS))
+    if (!inet_ntop(mapped ? AF_INET : peer->sa_family, at, text, HTTP_ADDRESS))
         snprintf(text, HTTP_ADDRESS, "?");
 }

@@ -17,7 +17,10 @@ int http_address_read(const char *text, char *host, int *ret_port, struct hm_err
  */
 int http_address_listen(const char *host, int port, int *ret_socket, int *ret_port,
                         struct hm_err *err);
-/* Writes the address of a client into text[HTTP_ADDRESS]. */
+/*
+ * Writes the address of a client into text[HTTP_ADDRESS]. A server that listens on an IPv6 address
+ * sees IPv4 clients with mapped addresses (::ffff:192.0.2.1), which are written as IPv4 addresses.
+ */
 void http_address_text(const struct sockaddr *peer, char *text);
 
 #endif

@@ -5,12 +5,16 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "hash.h"
+
 enum { ENTRIES = 4096 };
 
 struct token_limit {
     pthread_mutex_t lock;
+    struct hm_hash_key key;
     struct token_count {
-        double since_s; /* Time in seconds at which the first token counted in `wrong` arrived. */
+        uint64_t address; /* Hash of the address; an entry has the counts of one address. */
+        double since_s;   /* Time in seconds at which the first token counted in `wrong` arrived. */
         unsigned wrong;
     } entries[ENTRIES];
 };
@@ -19,8 +23,10 @@ struct token_limit *token_limit_new(void)
 {
     struct token_limit *l = calloc(1, sizeof(*l));
 
-    if (l)
-        pthread_mutex_init(&l->lock, NULL);
+    if (!l)
+        return NULL;
+    pthread_mutex_init(&l->lock, NULL);
+    hm__hash_begin(&l->key);
     return l;
 }
 
@@ -32,30 +38,39 @@ void token_limit_free(struct token_limit *l)
     free(l);
 }
 
-/* Returns the entry of an address; an entry that has expired is reset first. */
-static struct token_count *token_entry(struct token_limit *l, const char *address, double now_s)
+/* Returns the place of an address in the table, and the hash of the address. */
+static struct token_count *find_count(struct token_limit *l, const char *address,
+                                      uint64_t *ret_hash)
 {
-    uint64_t hash = 0xcbf29ce484222325u;
+    *ret_hash = hm__hash_text(&l->key, address);
+    return &l->entries[*ret_hash % ENTRIES];
+}
 
-    for (; *address; address++)
-        hash = (hash ^ (unsigned char)*address) * 0x100000001b3u;
-    struct token_count *e = &l->entries[(hash ^ (hash >> 40)) % ENTRIES];
-    if (now_s - e->since_s >= TOKEN_LIMIT_S)
-        *e = (struct token_count){.since_s = now_s};
-    return e;
+/* Returns whether an entry has the counts of an address, and has not expired. */
+static bool count_is_current(const struct token_count *e, uint64_t address, double now_s)
+{
+    return e->address == address && now_s - e->since_s < TOKEN_LIMIT_S;
 }
 
 bool token_limit_is_over(struct token_limit *l, const char *address, double now_s)
 {
+    uint64_t hash;
+
     pthread_mutex_lock(&l->lock);
-    bool over = token_entry(l, address, now_s)->wrong >= TOKEN_LIMIT_WRONG;
+    const struct token_count *e = find_count(l, address, &hash);
+    bool over = count_is_current(e, hash, now_s) && e->wrong >= TOKEN_LIMIT_WRONG;
     pthread_mutex_unlock(&l->lock);
     return over;
 }
 
 void token_limit_count(struct token_limit *l, const char *address, double now_s)
 {
+    uint64_t hash;
+
     pthread_mutex_lock(&l->lock);
-    token_entry(l, address, now_s)->wrong++;
+    struct token_count *e = find_count(l, address, &hash);
+    if (!count_is_current(e, hash, now_s))
+        *e = (struct token_count){.address = hash, .since_s = now_s};
+    e->wrong++;
     pthread_mutex_unlock(&l->lock);
 }

@@ -1,8 +1,10 @@
 /*
  * Limits how often clients at one address may send wrong tokens. After TOKEN_LIMIT_WRONG wrong
  * tokens within TOKEN_LIMIT_S seconds, no token from this address is checked until these seconds
- * have passed. The counts are in a table of fixed size, indexed by the hash of the address, so the
- * memory is bounded. Any thread may call these functions.
+ * have passed. The counts are in a table of fixed size, indexed by a hash of the address with a
+ * random key, so the memory is bounded. If two addresses have the same place in the table, the one
+ * that has sent a wrong token last takes it, so that no address is refused because of another one.
+ * Any thread may call these functions.
  */
 #ifndef HM_TOKEN_LIMIT_H
 #define HM_TOKEN_LIMIT_H
