@@ -171,6 +171,38 @@ static void wrong_tokens_do_not_limit_others(void **state)
     token_limit_free(limit);
 }
 
+/*
+ * A request that is refused because of its path, its method or its type is refused before its body
+ * is read, as one without a token is.
+ */
+static void refused_bodies_are_not_read(void **state)
+{
+    static const struct {
+        const char *path, *type;
+        int status;
+    } cases[] = {{"/nothere", "text/csv", 404},  {"/healthz", "text/csv", 405},
+                 {"/", "text/csv", 405},         {"/v1/progress", "text/csv", 405},
+                 {"/v1/plan", "text/html", 415}, {"/v1/plan", "", 415},
+                 {"/v1/plan", "text/csv", 0},    {"/v1/import", "text/html", 0}};
+    struct hm_catalog *catalog = NULL;
+
+    (void)state;
+    assert_int_equal(hm_catalog_new(&catalog, NULL), 0);
+    struct api *api = api_new(&(struct api_settings){.catalog = catalog}, NULL);
+    assert_non_null(api);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct http_request r = post_request(cases[i].path, "", "");
+        struct http_response response = {0};
+        r.type = cases[i].type;
+        r.host = "localhost";
+        assert_int_equal(api_admit(api, &r, &response), cases[i].status == 0);
+        assert_int_equal(response.status, cases[i].status);
+        release_response(&response);
+    }
+    api_free(api);
+    hm_catalog_free(catalog);
+}
+
 /* Returns the status with which a request is refused because of its token; 0 if it is not. */
 static int refusal_of(struct api *api, const char *method, const char *path,
                       const char *authorization)
@@ -268,6 +300,7 @@ int main(void)
         cmocka_unit_test(the_cache_distinguishes_requests),
         cmocka_unit_test(wrong_tokens_are_limited),
         cmocka_unit_test(wrong_tokens_do_not_limit_others),
+        cmocka_unit_test(refused_bodies_are_not_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -575,19 +575,11 @@ static enum http_next choose_pool(const struct api_route *route, const struct ht
     return r->length <= SMALL_BODY ? HTTP_GROUP : HTTP_WAIT;
 }
 
-/* The token is checked before the body is read, so that a client without a valid token cannot make
- * the server use memory for its bodies. */
-bool api_admit(void *context, const struct http_request *r, struct http_response *out)
+/* Checks all that does not depend on the body; otherwise responds with an error and returns false.
+ */
+static bool check_request_head(const struct api *a, const struct http_request *r,
+                               struct http_response *out)
 {
-    struct api *a = context;
-    size_t i = find_route(r);
-
-    return is_get(r) || i == ROUTES || check_token(a, &route_table[i], r, out);
-}
-
-enum http_next api_quick(void *context, const struct http_request *r, struct http_response *out)
-{
-    struct api *a = context;
     size_t i = find_route(r);
     const struct api_route *route = &route_table[i < ROUTES ? i : 0];
 
@@ -595,10 +587,25 @@ enum http_next api_quick(void *context, const struct http_request *r, struct htt
         refuse_missing(r, out);
     else if (is_get(r) != (strcmp(route->method, "GET") == 0))
         refuse_method(route, out);
-    else if (!check_token(a, route, r, out) ||
-             (route->kind == API_VERB && !is_get(r) && !check_type(route, r, out)))
+    else
+        return check_token(a, route, r, out) && (is_get(r) || check_type(route, r, out));
+    return false;
+}
+
+/* A request is refused before its body is read, so that a client without a valid token cannot make
+ * the server use memory for its bodies, on any path. */
+bool api_admit(void *context, const struct http_request *r, struct http_response *out)
+{
+    return is_get(r) || check_request_head(context, r, out);
+}
+
+enum http_next api_quick(void *context, const struct http_request *r, struct http_response *out)
+{
+    struct api *a = context;
+    if (!check_request_head(a, r, out))
         return HTTP_ANSWERED;
-    else if (route->kind == API_HEALTH || route->kind == API_READY)
+    const struct api_route *route = &route_table[find_route(r)];
+    if (route->kind == API_HEALTH || route->kind == API_READY)
         send_health(a, route->kind, out);
     else if (route->kind == API_METRICS)
         send_metrics(a, out);
