@@ -610,6 +610,10 @@ static int open_link(const char *where, void **ret_connection, char **ret_label,
     return 0;
 }
 
+/* The advisory lock has two keys: "hown" in ASCII, and a hash of the schema's name. */
+#define LOCK_WRITERS                                                                               \
+    "SELECT pg_advisory_xact_lock(1752135534, hashtext(coalesce(current_schema(), '')))"
+
 const struct hm_sql hm__postgres = {
     .open = open_link,
     .close = close_link,
@@ -617,10 +621,9 @@ const struct hm_sql hm__postgres = {
     .exec = postgres_exec,
     .query = postgres_query,
     .remote = true,
-    /* The advisory lock has two keys: "hown" in ASCII, and a hash of the schema's name. */
     .insert = "INSERT",
-    .begin_write = "BEGIN; SELECT pg_advisory_xact_lock(1752135534,"
-                   " hashtext(coalesce(current_schema(), '')))",
+    .begin_write = "BEGIN; " LOCK_WRITERS,
+    .begin_place = "BEGIN; SET LOCAL lock_timeout = '100ms'; " LOCK_WRITERS,
     .begin_read = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
     /*
      * to_regclass is not used, because its result may have been cached before the lock was

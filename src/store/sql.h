@@ -108,6 +108,11 @@ struct hm_sql {
     const char *begin_sorting, *end_sorting;
     const char *begin_write; /* Statement that begins a transaction and excludes other writers. */
     /*
+     * Statement that begins such a transaction for work that can be done later: on a database
+     * server, it does not wait long for locks of other programs.
+     */
+    const char *begin_place;
+    /*
      * Statement that begins a transaction in which all queries see the same snapshot of the data.
      */
     const char *begin_read;

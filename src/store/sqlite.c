@@ -718,6 +718,7 @@ const struct hm_sql hm__sqlite = {
     .end_sorting = CACHE_PRAGMA,
     .insert = "INSERT OR ROLLBACK",
     .begin_write = "BEGIN IMMEDIATE",
+    .begin_place = "BEGIN IMMEDIATE",
     .begin_read = "BEGIN",
     .last_id = "SELECT seq FROM sqlite_sequence WHERE name = 'runs'",
     .has_meta = "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'meta'",

@@ -91,6 +91,6 @@ void hm__store_place(struct hm_store *store, size_t added)
     if (store->waiting < HM_STORE_WAITING)
         return;
     store->waiting = -1;
-    if (hm__store_exec(store, store->sql->begin_write, NULL) == 0)
+    if (hm__store_exec(store, store->sql->begin_place, NULL) == 0)
         hm__store_end(store, place_if_many(store), NULL);
 }

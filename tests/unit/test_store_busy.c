@@ -249,6 +249,39 @@ static void statements_of_a_shared_transaction_have_a_limit(void **state)
     other_close(&other);
 }
 
+/*
+ * Runs are added to the indexes when there are many. If another program has locked one of them,
+ * this is done later: the program that adds further runs does not wait.
+ */
+static void locked_rows_are_placed_later(void **state)
+{
+    enum { RUNS = HM_STORE_WAITING - 100 };
+    static struct hm_stored runs[RUNS];
+    char where[1024];
+    struct other other;
+    int64_t waiting = -1;
+
+    (void)state;
+    snprintf(where, sizeof(where), "%s", fresh_where());
+    struct hm_store *store = open_store(where);
+    for (int i = 0; i < RUNS; i++)
+        runs[i] = some_run(4, 1 + i);
+    assert_done(hm_store_add(store, runs, RUNS, NULL, NULL, err));
+    other_open(&other, where);
+    other_run(&other, "BEGIN; SELECT 1 FROM runs WHERE id = 5 FOR UPDATE");
+    double start_s = hm__budget_now();
+    assert_done(hm_store_add(store, runs, RUNS, NULL, NULL, err));
+    assert_true(hm__budget_now() - start_s < 5);
+    assert_int_equal(count_where(store, NULL), 2 * RUNS);
+    other_run(&other, "ROLLBACK");
+    assert_done(hm_store_add(store, runs, 1, NULL, NULL, err));
+    assert_done(hm__store_number(store, "SELECT count(*) FROM runs WHERE waiting = 1", NULL, 0,
+                                 &waiting, err));
+    assert_int_equal(waiting, 0);
+    other_close(&other);
+    hm_store_close(store);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -259,6 +292,7 @@ int main(void)
         cmocka_unit_test(a_transaction_that_cannot_begin_ends),
         cmocka_unit_test(errors_of_data_are_not_those_of_the_database),
         cmocka_unit_test(ended_connections_are_found),
+        cmocka_unit_test(locked_rows_are_placed_later),
     };
     return cmocka_run_group_tests_name(store_server() ? "PostgreSQL" : "SQLite", tests, make_folder,
                                        remove_folder);

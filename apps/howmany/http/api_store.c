@@ -617,15 +617,16 @@ void api_store_stop(struct api_store *s, double seconds)
 
 /*
  * Returns whether runs can be added to the indexes without waiting for a lock of another program,
- * during which no request could write.
+ * during which no request could write. A database server itself does not wait long (begin_place).
  */
 static bool can_place(struct api_store *s)
 {
     struct hm_store_group t;
     struct hm_err err = {0};
 
-    if (s->own->waiting >= 0 && s->own->waiting + (int64_t)s->unplaced < HM_STORE_WAITING)
-        return true; /* There are too few runs, so they are only counted. */
+    if (s->own->sql->remote ||
+        (s->own->waiting >= 0 && s->own->waiting + (int64_t)s->unplaced < HM_STORE_WAITING))
+        return true; /* If there are too few runs, they are only counted. */
     if (begin_transaction(s, &t, http_now(), &err))
         return false;
     hm__store_group_end(&t, HM_E_CANCELLED, NULL);
