@@ -157,6 +157,10 @@ static int try_others(bool connects)
         return 33;
     if (connects && !is_refused(ioctl(file, SIOCSPGRP, &parent)))
         return 34;
+    if (connects && !is_refused(ioctl(file, TIOCSTI, "x")))
+        return 38;
+    if (connects && !is_refused(ioctl(file, TIOCLINUX, "\3")))
+        return 39;
     snprintf(path, sizeof(path), "%s/kept", outside);
     if (!is_refused(chmod(path, 0644)) || !is_refused(utimensat(AT_FDCWD, path, NULL, 0)))
         return 35;

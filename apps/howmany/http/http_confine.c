@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -85,7 +86,8 @@ static const unsigned allowed_connects[] = {SYS_socket,   SYS_connect, SYS_bind,
 
 /* Commands that let the kernel send signals to another process, so that a server could end it. */
 static const unsigned signals_by_fcntl[] = {F_SETOWN, F_SETSIG, F_SETOWN_EX};
-static const unsigned signals_by_ioctl[] = {FIOSETOWN, SIOCSPGRP};
+/* The same, and commands that put text into the input of the terminal, where a shell runs it. */
+static const unsigned others_by_ioctl[] = {FIOSETOWN, SIOCSPGRP, TIOCSTI, TIOCLINUX};
 
 enum {
     ALLOWED = sizeof(allowed) / sizeof(allowed[0]),
@@ -174,8 +176,8 @@ static void filter_write(struct filter *f, bool connects)
     filter_commands(f, SYS_fcntl, signals_by_fcntl,
                     sizeof(signals_by_fcntl) / sizeof(signals_by_fcntl[0]));
     if (connects)
-        filter_commands(f, SYS_ioctl, signals_by_ioctl,
-                        sizeof(signals_by_ioctl) / sizeof(signals_by_ioctl[0]));
+        filter_commands(f, SYS_ioctl, others_by_ioctl,
+                        sizeof(others_by_ioctl) / sizeof(others_by_ioctl[0]));
     filter_argument(f, SYS_mmap, 2, BPF_JSET, PROT_EXEC, false);
     filter_argument(f, SYS_mprotect, 2, BPF_JSET, PROT_EXEC, false);
     filter_return(f, SECCOMP_RET_ERRNO | EPERM);

@@ -58,14 +58,17 @@ static size_t utf8_length(const unsigned char *t, size_t left)
     return more + 1;
 }
 
-/* Returns whether bytes are well-formed UTF-8, without overlong forms and surrogates. */
-static bool is_utf8(const char *text, size_t length)
+/*
+ * Returns whether bytes are well-formed UTF-8, without overlong forms, surrogates, and the control
+ * characters U+0080 to U+009F, to which terminals that show the log would react.
+ */
+static bool is_plain_utf8(const char *text, size_t length)
 {
     const unsigned char *t = (const unsigned char *)text;
 
     for (size_t i = 0; i < length;) {
         size_t used = utf8_length(t + i, length - i);
-        if (used == 0)
+        if (used == 0 || (t[i] == 0xc2 && t[i + 1] < 0xa0))
             return false;
         i += used;
     }
@@ -103,7 +106,7 @@ bool http_guard_decode(const char *piece, size_t length, bool plus, char *text, 
     if (used >= room)
         return false;
     text[used] = '\0';
-    return is_utf8(text, used);
+    return is_plain_utf8(text, used);
 }
 
 /* ---- the parts of a head --------------------------------------------------------------------- */
@@ -160,7 +163,8 @@ static struct http_verdict check_target(const char *target)
     if (!http_guard_decode(target, path, false, decoded, sizeof(decoded)) ||
         (query && !http_guard_decode(query + 1, length - path - 1, true, decoded, sizeof(decoded))))
         return refuse_head(400, HTTP_REFUSAL_TARGET, "target",
-                           "the percent-encoded request target is not valid UTF-8");
+                           "the percent-encoded request target is not valid UTF-8, or has "
+                           "control characters");
     return accepted;
 }
 
