@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "shortest.h"
 
@@ -45,6 +46,50 @@ void hm__json_text(struct hm_text *out, const char *text)
         text += length ? length : 1;
     }
     hm__text_add(out, "\"");
+}
+
+/* Reads the four hexadecimal digits of an escape; returns 0 if they are not complete. */
+static unsigned read_code(const char *digits, size_t length)
+{
+    char text[5] = "";
+
+    if (length < 4)
+        return 0;
+    memcpy(text, digits, 4);
+    return (unsigned)strtoul(text, NULL, 16);
+}
+
+/* Appends the character of the escape at the start of a string. Returns the number of bytes that
+ * were used. */
+static size_t unescape_one(struct hm_text *out, const char *string, size_t length)
+{
+    static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
+    const char *found = length > 1 ? memchr(from, string[1], sizeof(from) - 1) : NULL;
+
+    if (found) {
+        hm__text_add_n(out, &to[found - from], 1);
+        return 2;
+    }
+    if (length < 6)
+        return length;
+    unsigned code = read_code(string + 2, length - 2);
+    bool pair = code >= 0xd800 && code < 0xdc00 && length >= 12;
+    if (pair)
+        code = 0x10000 + ((code - 0xd800) << 10) + (read_code(string + 8, length - 8) - 0xdc00);
+    hm__utf8_add(out, code);
+    return pair ? 12 : 6;
+}
+
+void hm__json_unescape(struct hm_text *out, const char *string, size_t length)
+{
+    while (length > 0) {
+        const char *slash = memchr(string, '\\', length);
+        size_t used = slash ? (size_t)(slash - string) : length;
+        hm__text_add_n(out, string, used);
+        used += slash ? unescape_one(out, slash, length - used) : 0;
+        string += used;
+        length -= used;
+    }
 }
 
 void hm__json_number(struct hm_text *out, double value)

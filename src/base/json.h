@@ -59,6 +59,11 @@ void hm__json_put_numbers(struct hm_json *json, const char *key, const double *v
 
 /* Writes a JSON string with quotes and escapes. Bytes that are not UTF-8 become U+FFFD. */
 void hm__json_text(struct hm_text *out, const char *text);
+/*
+ * Appends the text of a JSON string. `string` is the string without its quotes, which a reader has
+ * checked.
+ */
+void hm__json_unescape(struct hm_text *out, const char *string, size_t length);
 /* Writes a JSON number, as hm__json_put_number does. */
 void hm__json_number(struct hm_text *out, double value);
 

@@ -344,3 +344,15 @@ size_t hm__utf8_length(const char *text, size_t left)
         return 0;
     return length;
 }
+
+void hm__utf8_add(struct hm_text *out, unsigned code)
+{
+    char bytes[4];
+    size_t length = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+    static const unsigned char lead[] = {0, 0, 0xc0, 0xe0, 0xf0};
+
+    for (size_t i = length; i-- > 1; code >>= 6)
+        bytes[i] = (char)(0x80 | (code & 0x3f));
+    bytes[0] = (char)(lead[length] | code);
+    hm__text_add_n(out, bytes, length);
+}

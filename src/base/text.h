@@ -66,6 +66,8 @@ bool hm__text_ends(const char *text, const char *end);
  * sequence is not valid UTF-8. Overlong sequences and surrogates are not valid.
  */
 size_t hm__utf8_length(const char *text, size_t left);
+/* Appends a Unicode code point as UTF-8. */
+void hm__utf8_add(struct hm_text *text, unsigned code);
 /* Returns the width of a UTF-8 text on a terminal; each code point counts as one column. */
 size_t hm__text_columns(const char *text);
 

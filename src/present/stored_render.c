@@ -12,6 +12,7 @@
 
 #include "err.h"
 #include "format.h"
+#include "json.h"
 #include "render.h"
 #include "stored.h"
 
@@ -265,24 +266,24 @@ int hm__csv_columns_add(struct hm_csv_columns *c, struct hm_arena *arena,
     return 0;
 }
 
-/* Appends a JSON value as a CSV field. A JSON string is written without its quotes and escapes.
- */
-static void csv_add_value(struct hm_text *out, const char *value, size_t length)
+/* Appends the text of a JSON string, which is given without its quotes, as a CSV field. */
+static void csv_add_string(struct hm_text *out, const char *string, size_t length)
 {
     struct hm_text plain = {0};
 
-    if (length < 2 || value[0] != '"') {
-        hm__text_add_n(out, value, length);
-        return;
-    }
-    for (size_t i = 1; i + 1 < length; i++) {
-        if (value[i] == '\\' && i + 2 < length)
-            i++;
-        hm__text_add_n(&plain, value + i, 1);
-    }
+    hm__json_unescape(&plain, string, length);
     out->failed = out->failed || plain.failed;
     hm__csv_text(out, plain.data ? plain.data : "");
     hm__text_release(&plain);
+}
+
+/* Appends a JSON value as a CSV field. */
+static void csv_add_value(struct hm_text *out, const char *value, size_t length)
+{
+    if (length >= 2 && value[0] == '"')
+        csv_add_string(out, value + 1, length - 2);
+    else
+        hm__text_add_n(out, value, length);
 }
 
 static void csv_add_more(struct hm_text *out, const struct hm_csv_columns *c,
@@ -306,8 +307,10 @@ void hm__render_csv_header(struct hm_text *out, const struct hm_csv_columns *c)
     for (size_t k = COLUMN_FIRST; k < COLUMN_END; k++)
         if (c->in[k])
             hm__text_addf(out, ",%s", hm__store_columns[k].name);
-    for (size_t k = 0; k < c->count; k++)
-        hm__text_addf(out, ",%s", c->names[k]);
+    for (size_t k = 0; k < c->count; k++) {
+        hm__text_add(out, ",");
+        csv_add_string(out, c->names[k], c->lengths[k]);
+    }
     hm__text_add(out, "\n");
 }
 

@@ -25,7 +25,7 @@ enum { HM_CSV_NAMES = 1000 };
  */
 struct hm_csv_columns {
     bool in[HM_STORE_COLUMNS];
-    const char *names[HM_CSV_NAMES];
+    const char *names[HM_CSV_NAMES]; /* As JSON strings without quotes. */
     size_t lengths[HM_CSV_NAMES], count;
 };
 

@@ -6,6 +6,7 @@
 #include "csv.h"
 #include "format.h"
 #include "names.h"
+#include "stored_render.h"
 #include "value.h"
 
 static struct hm_answer *make_answer(struct hm_job **job)
@@ -217,6 +218,49 @@ static void json_texts_are_escaped(void **state)
     hm__text_release(&out);
 }
 
+/* Escaped texts are read back; incomplete escapes, which readers refuse, do no harm. */
+static void json_texts_are_read_back(void **state)
+{
+    static const char *const cases[][2] = {
+        {"", ""},
+        {"plain", "plain"},
+        {"\\\"\\\\\\/\\b\\f\\n\\r\\t", "\"\\/\b\f\n\r\t"},
+        {"a\\u0001b\\u00e9\\u20ac\\ud83d\\ude00c", "a\x01"
+                                                   "b\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80"
+                                                   "c"},
+        {"a\\", "a"},
+        {"a\\u00", "a"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct hm_text out = {0};
+        hm__json_unescape(&out, cases[i][0], strlen(cases[i][0]));
+        assert_string_equal(out.data ? out.data : "", cases[i][1]);
+        hm__text_release(&out);
+    }
+}
+
+/* Names and texts of other columns may have any characters. */
+static void csv_of_stored_runs_is_quoted(void **state)
+{
+    struct hm_stored run = HM_STORED_INIT;
+    struct hm_csv_columns columns = {0};
+    struct hm_arena *arena = hm__arena_new();
+    struct hm_text out = {0};
+
+    (void)state;
+    run.id = 1;
+    run.n = 2;
+    run.more = "{\"gpu,loss\":\"x\",\"q\\\"r\":7,\"lf\":\"a\\u000ab\\tc\\\\d\"}";
+    assert_int_equal(hm__csv_columns_add(&columns, arena, &run, NULL), 0);
+    hm__render_csv_header(&out, &columns);
+    hm__render_csv_row(&out, &columns, &run);
+    assert_string_equal(out.data, "id,n,\"gpu,loss\",\"q\"\"r\",lf\n1,2,x,7,\"a\nb\tc\\d\"\n");
+    hm__text_release(&out);
+    hm__arena_free(arena);
+}
+
 static void enumerations_have_names(void **state)
 {
     (void)state;
@@ -306,6 +350,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_shortest),
         cmocka_unit_test(json_reads_back_to_the_bit),
+        cmocka_unit_test(json_texts_are_read_back),
+        cmocka_unit_test(csv_of_stored_runs_is_quoted),
         cmocka_unit_test(csv_has_a_row_for_each_point),
         cmocka_unit_test(pages_keep_their_width),
         cmocka_unit_test(plain_pages_are_ascii),

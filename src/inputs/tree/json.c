@@ -66,18 +66,6 @@ static int read_hex4(struct json_reader *r, unsigned *ret_code)
     return 0;
 }
 
-static void add_utf8(struct hm_text *out, unsigned code)
-{
-    char bytes[4];
-    size_t length = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
-    static const unsigned char lead[] = {0, 0, 0xc0, 0xe0, 0xf0};
-
-    for (size_t i = length; i-- > 1; code >>= 6)
-        bytes[i] = (char)(0x80 | (code & 0x3f));
-    bytes[0] = (char)(lead[length] | code);
-    hm__text_add_n(out, bytes, length);
-}
-
 static int read_unicode(struct json_reader *r, struct hm_text *out)
 {
     unsigned code, low;
@@ -99,7 +87,7 @@ static int read_unicode(struct json_reader *r, struct hm_text *out)
     }
     if (code == 0)
         return json_fail(r, "a NUL character inside a value");
-    add_utf8(out, code);
+    hm__utf8_add(out, code);
     return 0;
 }
 
