@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "format.h"
 #include "json.h"
@@ -35,6 +36,12 @@ static double more_number(const struct hm_stored *run, const char *key, struct h
 
     out->failed = out->failed || hm_stored_number(run, key, &number, NULL) != 0;
     return number;
+}
+
+/* Returns whether a run has diverged, so that the readers of traces must leave it out. */
+static bool has_diverged(const struct hm_stored *run)
+{
+    return run->status && strcmp(run->status, "diverged") == 0;
 }
 
 static void put_known(struct hm_json *json, const char *key, double value)
@@ -82,8 +89,24 @@ void hm__export_trace_lines(struct hm_text *out, const struct hm_stored *run)
     }
     hm__json_open(&json, NULL, HM_JSON_OBJECT);
     hm__json_put_bool(&json, "summary", true);
+    if (has_diverged(run))
+        hm__json_put_text(&json, "stopped_by", "diverged");
     hm__json_close(&json);
     hm__text_add(out, "\n");
+}
+
+/* A table has no place for the status of a run. If a run has diverged, a last row has the loss inf,
+ * which says the same. */
+static void export_divergence(struct hm_text *out, const struct hm_stored *run)
+{
+    hm__text_addf(out, "%lld,", (long long)run->id);
+    hm__csv_text(out, run->algorithm ? run->algorithm : "");
+    hm__csv_number(out, run->n);
+    hm__csv_number(out, run->seed);
+    hm__csv_number(out, run->samples[run->sample_count - 1].iteration + 1);
+    hm__text_add(out, ",,,inf");
+    hm__csv_number(out, run->best);
+    hm__text_add(out, ",,,\n");
 }
 
 void hm__export_trace_rows(struct hm_text *out, const struct hm_stored *run)
@@ -105,4 +128,6 @@ void hm__export_trace_rows(struct hm_text *out, const struct hm_stored *run)
         hm__csv_number(out, rows);
         hm__text_add(out, "\n");
     }
+    if (run->sample_count > 0 && has_diverged(run))
+        export_divergence(out, run);
 }

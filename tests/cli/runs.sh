@@ -54,6 +54,13 @@ suite() { # STORE NAME: everything that is the same for both
   check "$kind: runs with many other columns are exported by parts" sh -c "rm -f $work/many.db; howmany runs import $work/many.jsonl --record $work/many.db &&
     howmany runs export --where 'n<=5' --record $work/many.db | sed -n 1p | tr , '\n' | grep -c '^k[0-9]' | grep -x 1000"
   expect "$kind: a table has at most 1,000 other columns" 2 "more than 1000 different other columns" howmany runs export --record "$work/many.db"
+  printf '{"run": 1, "algorithm": "sgd", "n": 2}\n{"iteration": 1, "loss": 9}\n{"iteration": 2, "loss": 80}\n{"summary": true, "stopped_by": "diverged"}\n' >"$work/diverged.jsonl"
+  for form in jsonl csv; do
+    json "$kind: a run that has diverged has done so in its export as $form" '.runs[0] | .status == "diverged" and .iterations == 2 and .loss == 80' sh -c "
+      rm -f $work/diverged.db $work/again.db; howmany runs import $work/diverged.jsonl --record $work/diverged.db >&2 &&
+      howmany runs export --traces -o $work/diverged-again.$form --record $work/diverged.db && howmany runs import $work/diverged-again.$form --record $work/again.db >&2 &&
+      howmany runs list --json --record $work/again.db"
+  done
   check "$kind: an export can be imported without changes" sh -c "howmany runs export $work/$kind.csv && howmany runs export $work/$kind.jsonl &&
     howmany runs export --traces -o $work/$kind-traces.jsonl && rm -f $work/other.db &&
     howmany runs import $work/$kind.csv --record $work/other.db && [ \$(howmany runs list --record $work/other.db --limit 100 --json | jq '.runs | length') = 9 ] &&
