@@ -281,6 +281,30 @@ alone.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\
 sys.exit(not alone.makefile("rb").read().startswith(b"HTTP/1.1 200"))
 END
 check "an address with many connections loses them first" python3 "$work/crowd.py" "$port"
+# Clients that ask for much and read nothing wait, too.
+start --connections 20 --per-address 400 --quiet
+cat >"$work/readers.py" <<'END'
+import socket, sys, time
+at = ("127.0.0.1", int(sys.argv[1]))
+readers = []
+for i in range(120):
+    readers.append(socket.socket())
+    readers[-1].setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+    readers[-1].connect(at)
+    try:
+        readers[-1].sendall(b"GET /assets/page.js HTTP/1.1\r\nHost: localhost\r\n\r\n" * 100)
+    except OSError:
+        pass  # The server has closed the connection.
+    time.sleep(0.01)
+time.sleep(0.7)  # Such a connection may be closed after 0.5 s.
+good = 0
+for i in range(20):
+    with socket.create_connection(at, timeout=20) as s:
+        s.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        good += s.recv(1000).startswith(b"HTTP/1.1 200")
+sys.exit(good != 20)
+END
+check "connections that do not read their responses make room for others" python3 "$work/readers.py" "$port"
 start --connections 2 --per-address 100 --quiet
 # Two requests that take long use the two connections before the third comes.
 cat >"$work/long.json" <<'END'

@@ -191,6 +191,19 @@ static struct http_verdict check_headers(const struct http_head *head)
     return accepted;
 }
 
+/* Refuses headers with one value that are sent twice, of which a proxy may use another one. */
+static struct http_verdict check_repeats(const struct http_head *head)
+{
+    static const char *const single[] = {"Authorization", "Content-Type", "Idempotency-Key",
+                                         "Origin"};
+
+    for (size_t i = 0; i < sizeof(single) / sizeof(single[0]); i++)
+        if (count_headers(head, single[i]) > 1)
+            return refuse_head(400, HTTP_REFUSAL_HEADER, single[i],
+                               "the request has this header more than once");
+    return accepted;
+}
+
 bool http_guard_is_host(const char *text, size_t length)
 {
     size_t end = 0;
@@ -310,6 +323,8 @@ struct http_verdict http_guard_check(const struct http_head *head, size_t body_l
     if (!is_token_text(head->method, strlen(head->method)))
         return refuse_head(400, HTTP_REFUSAL_METHOD, NULL, "the method is not a valid token");
     v = check_headers(head);
+    if (v.status == 0)
+        v = check_repeats(head);
     if (v.status == 0)
         v = check_framing(head, framing);
     if (v.status == 0)

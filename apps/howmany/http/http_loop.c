@@ -75,11 +75,11 @@ void http_loop_unhold(struct http_loop_shared *s, size_t bytes)
 
 /* ---- phases ---------------------------------------------------------------------------------- */
 
-/* Returns whether a connection in this phase waits for bytes from its client; in the other phases,
- * the server works on a request or sends a response. */
+/* Returns whether a connection in this phase waits for its client, which sends bytes or reads a
+ * response; in the other phase, the server works on a request. */
 static bool is_waiting(enum http_phase phase)
 {
-    return phase != HTTP_PHASE_WORK && phase != HTTP_PHASE_SEND;
+    return phase != HTTP_PHASE_WORK;
 }
 
 static void list_remove(struct peer_list *list, struct http_peer *p)
@@ -356,14 +356,14 @@ static struct http_peer *find_slowest(struct http_loop *l, enum http_phase phase
 
 /*
  * Closes the connection that has waited longest for its client, if it has waited for more than
- * `seconds`, or for five times as long if the client is sending a body. Connections from addresses
- * with many connections are closed first, because a healthy client on a slow network has few
- * connections.
+ * `seconds`, or for five times as long if the client is sending a body or reading a response.
+ * Connections from addresses with many connections are closed first, because a healthy client on a
+ * slow network has few connections.
  */
 static bool evict_one(struct http_loop *l, double seconds)
 {
     static const enum http_phase waiting[] = {HTTP_PHASE_LINGER, HTTP_PHASE_HEAD, HTTP_PHASE_IDLE,
-                                              HTTP_PHASE_BODY};
+                                              HTTP_PHASE_BODY, HTTP_PHASE_SEND};
     struct http_peer *slowest = NULL;
 
     bool found = false;
@@ -371,7 +371,8 @@ static bool evict_one(struct http_loop *l, double seconds)
     for (int crowded = 1; crowded >= 0 && !found; crowded--)
         for (size_t i = 0; i < sizeof(waiting) / sizeof(waiting[0]); i++) {
             struct http_peer *p = find_slowest(l, waiting[i], crowded);
-            double least = waiting[i] == HTTP_PHASE_BODY ? 5 * seconds : seconds;
+            bool long_phase = waiting[i] == HTTP_PHASE_BODY || waiting[i] == HTTP_PHASE_SEND;
+            double least = long_phase ? 5 * seconds : seconds;
             found = found || p;
             if (p && l->now - p->since > least && (!slowest || p->since < slowest->since))
                 slowest = p;
