@@ -352,9 +352,28 @@ problem "a missing name is one" 404 '.type == "urn:howmany:problem:path"' "$url/
 start --buffer-limit 100kB --quiet
 { printf '{"compute": "10 s / n", "communicate": "0.1 s * n", "name": "'; head -c 300000 /dev/zero | tr '\0' a; printf '"}'; } >"$work/large.json"
 problem "a body that does not fit in the memory for all bodies" 503 '.type == "urn:howmany:problem:memory"' --data-binary @"$work/large.json" -H 'Content-Type: application/json' "$url/v1/plan"
+cat >"$work/holders.py" <<'END'
+import socket, sys, time
+at = ("127.0.0.1", int(sys.argv[1]))
+ask = b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n"
+readers = [socket.socket() for i in range(40)]
+for s in readers:
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+    s.connect(at)
+    s.sendall(ask * 200)
+time.sleep(1)  # Such a connection may be closed after 0.5 s.
+good = 0
+for i in range(10):
+    with socket.create_connection(at, timeout=20) as s:
+        s.sendall(ask)
+        good += s.recv(1000).startswith(b"HTTP/1.1 200")
+sys.exit(good != 10)
+END
 problem "an answer that does not fit in the memory for all answers" 503 '.type == "urn:howmany:problem:memory"' -d '{"compute": "10 s / n", "communicate": "0.1 s * n"}' -H 'Content-Type: application/json' "$url/v1/plan?max_n=4000"
 post '/v1/plan' application/yaml "$HM_SOURCE/examples/fig1.yaml" -w '%{http_code}' -o /dev/null >"$work/status"
 check "the memory of refused requests is returned" test "$(cat "$work/status")" = 200
+start --buffer-limit 2MB --quiet
+check "the memory of responses that are not read is used for others" python3 "$work/holders.py" "$port"
 start --time-limit 10min --workers 2
 for k in 1 2; do
   curl -s -m 600 "${long[@]}" "$url/v1/design" -o /dev/null &

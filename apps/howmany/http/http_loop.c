@@ -31,6 +31,8 @@ enum {
 /* When the connection limit is reached, a connection that has waited this number of seconds for its
  * client may be closed. */
 static const double EVICT_AFTER_S = 0.1;
+/* If the client is sending a body or reading a response, the time is this many times as long. */
+enum { LONG_PHASE = 5 };
 
 struct peer_list {
     struct http_peer *first, *last;
@@ -205,7 +207,7 @@ static bool peer_make_room(struct http_peer *p, size_t more)
         room *= 2;
     if (room == p->kept_room)
         return true;
-    bool held = http_loop_hold(s, room - p->kept_room);
+    bool held = http_loop_claim(p->loop, room - p->kept_room);
     char *larger = held ? realloc(p->kept, room) : NULL;
     if (!larger) {
         http_loop_unhold(s, held ? room - p->kept_room : 0);
@@ -372,7 +374,7 @@ static bool evict_one(struct http_loop *l, double seconds)
         for (size_t i = 0; i < sizeof(waiting) / sizeof(waiting[0]); i++) {
             struct http_peer *p = find_slowest(l, waiting[i], crowded);
             bool long_phase = waiting[i] == HTTP_PHASE_BODY || waiting[i] == HTTP_PHASE_SEND;
-            double least = long_phase ? 5 * seconds : seconds;
+            double least = long_phase ? LONG_PHASE * seconds : seconds;
             found = found || p;
             if (p && l->now - p->since > least && (!slowest || p->since < slowest->since))
                 slowest = p;
@@ -380,6 +382,28 @@ static bool evict_one(struct http_loop *l, double seconds)
     if (slowest)
         http_peer_close(slowest);
     return slowest != NULL;
+}
+
+/* Closes the connection whose client has been reading a response for the longest time. Returns
+ * false if there is none. */
+static bool drop_reader(struct http_loop *l)
+{
+    struct http_peer *p = find_slowest(l, HTTP_PHASE_SEND, true);
+
+    p = p ? p : find_slowest(l, HTTP_PHASE_SEND, false);
+    if (!p || l->now - p->since <= LONG_PHASE * EVICT_AFTER_S)
+        return false;
+    l->shared->user.refused(l->shared->user.context, p->address, HTTP_REFUSAL_SLOW);
+    http_peer_close(p);
+    return true;
+}
+
+bool http_loop_claim(struct http_loop *l, size_t bytes)
+{
+    while (!http_loop_hold(l->shared, bytes))
+        if (bytes > l->shared->held_max || !drop_reader(l))
+            return false;
+    return true;
 }
 
 static void peer_adopt(struct http_peer *p)

@@ -96,6 +96,11 @@ double http_loop_now(const struct http_loop *loop); /* Returns the time at which
  */
 bool http_loop_hold(struct http_loop_shared *shared, size_t bytes);
 void http_loop_unhold(struct http_loop_shared *shared, size_t bytes);
+/*
+ * The same, but while the limit is exceeded, closes connections of this loop whose clients have
+ * been reading a response for more than half a second, and frees these responses.
+ */
+bool http_loop_claim(struct http_loop *loop, size_t bytes);
 
 void http_peer_enter(struct http_peer *peer, enum http_phase phase);
 /*

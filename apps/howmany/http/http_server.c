@@ -76,7 +76,7 @@ struct exchange {
 
 static bool exchange_hold(struct exchange *x, size_t bytes)
 {
-    if (!http_loop_hold(&x->server->shared, bytes))
+    if (!http_loop_claim(x->peer->loop, bytes))
         return false;
     x->held += bytes;
     return true;
