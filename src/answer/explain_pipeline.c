@@ -13,6 +13,13 @@
 
 enum { STAGES_TEXT = 160 };
 
+/*
+ * Largest number of units (layers or blocks of layers) for which a pipeline is offered that the
+ * question did not ask for. The work of a placement grows with the square of the units; all
+ * networks of the catalog have fewer, and a network of thousands would keep the plan from ending.
+ */
+enum { OFFERED_UNITS = 150 };
+
 /* Writes the range of layers of each stage, such as "1-9, 10-20". */
 static void stages_text(const struct hm_pipeline_choice *c, char *text, size_t room)
 {
@@ -95,7 +102,8 @@ int hm__answer_note_pipeline(struct hm_answer *a, const struct hm_search *s,
     int rc = hm__model_new(s->job, s->cluster, &variant, &placed, NULL);
     if (rc)
         return rc == HM_E_NOMEM ? hm__fail_nomem(err) : 0;
-    double n = fewest_workers(placed, a, &c);
+    bool few = hm__model_pipeline_units(placed) <= OFFERED_UNITS;
+    double n = few ? fewest_workers(placed, a, &c) : 0;
     hm__model_free(placed);
     if (!(n > 0))
         return 0;

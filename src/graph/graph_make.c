@@ -184,8 +184,11 @@ static int repair_edges(uint32_t *ends, size_t edges, struct hm_random *random, 
     int rc = bad ? edge_set_init(&set, edges, err) : hm__fail_nomem(err);
     size_t repaired = 0, room = set.mask / 8;
 
-    for (size_t i = 0; rc == 0 && i < edges; i++)
+    for (size_t i = 0; rc == 0 && i < edges; i++) {
+        if (i % CHECK_EVERY == 0)
+            rc = hm__budget_check("edges", err);
         bad[i] = !edge_set_add(&set, ends[2 * i], ends[2 * i + 1]);
+    }
     /* Passes are repeated while each of them repairs at least a quarter of the bad edges. */
     for (size_t found = 1; rc == 0 && found > 0;) {
         size_t tried = 0;

@@ -17,6 +17,7 @@
 
 #include <math.h>
 
+#include "budget.h"
 #include "slowness.h"
 
 /* The large task is tried in each wave of tasks or, if there are more waves than this, in this many
@@ -125,10 +126,15 @@ struct hm_dataflow_parts hm__model_dataflow_parts(const struct hm_model *m, doub
 
 void hm__model_dataflow_work(const struct hm_model *m, struct hm_point *points, size_t count)
 {
-    if (!hm__model_dataflow(m))
-        return;
-    for (size_t i = 0; i < count; i++)
+    /* Once the budget is spent, the remaining times are too short; the caller returns the error. */
+    for (size_t i = 0; hm__model_dataflow(m) && i < count && !hm__budget_spent("max_n"); i++)
         points[i].compute_s /= hm__model_dataflow_parts(m, points[i].n).even;
+}
+
+void hm__model_dataflow_schedule(const struct hm_model *m, struct hm_point *points, size_t count)
+{
+    for (size_t i = 0; hm__model_dataflow(m) && i < count && !hm__budget_spent("max_n"); i++)
+        points[i].latency_s += hm__model_dataflow_parts(m, points[i].n).schedule_s;
 }
 
 void hm__model_dataflow_losses(const struct hm_model *m, struct hm_point *points, size_t count)

@@ -53,6 +53,9 @@ struct hm_dataflow_parts {
 struct hm_dataflow_parts hm__model_dataflow_parts(const struct hm_model *model, double n);
 /* Adds the effects of waves and skew to the computation times of points. */
 void hm__model_dataflow_work(const struct hm_model *model, struct hm_point *points, size_t count);
+/* Adds the time in which the driver starts the tasks to the latencies of points. */
+void hm__model_dataflow_schedule(const struct hm_model *model, struct hm_point *points,
+                                 size_t count);
 /* Adds the expected time lost because workers fail. */
 void hm__model_dataflow_losses(const struct hm_model *model, struct hm_point *points, size_t count);
 /* Returns the slowness of a cluster whose slow tasks are repeated by speculative copies. */

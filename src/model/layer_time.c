@@ -14,6 +14,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "budget.h"
 #include "err.h"
 #include "memory.h"
 
@@ -127,7 +128,8 @@ static void layer_cost_eval_block(const struct hm_layer_cost *l, const double *r
 void hm__layer_costs_eval(const struct hm_layer_costs *costs, const double *b, size_t count,
                           double *ret_forward_s, double *ret_both_s)
 {
-    for (size_t start = 0; start < count; start += BLOCK) {
+    /* Once the budget is spent, the remaining times are not set; the caller returns the error. */
+    for (size_t start = 0; start < count && !hm__budget_spent("max_n"); start += BLOCK) {
         size_t length = count - start < BLOCK ? count - start : BLOCK;
         double cases[BLOCK] = {0}, forward[BLOCK] = {0}, both[BLOCK] = {0};
         memcpy(cases, b + start, length * sizeof(*b));
@@ -173,7 +175,8 @@ void hm__layer_costs_overlap(const struct hm_layer_costs *costs, const double *b
                              const double *latency_s, const double *per_byte_s, size_t count,
                              double *ret_s)
 {
-    for (size_t start = 0; start < count; start += BLOCK) {
+    /* Once the budget is spent, the remaining times are not set; the caller returns the error. */
+    for (size_t start = 0; start < count && !hm__budget_spent("max_n"); start += BLOCK) {
         size_t length = count - start < BLOCK ? count - start : BLOCK;
         double cases[3][BLOCK] = {{0}}, ready[BLOCK] = {0}, sent[BLOCK] = {0};
         memcpy(cases[0], b + start, length * sizeof(*b));

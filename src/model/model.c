@@ -666,9 +666,9 @@ int hm__model_eval_kind(const struct hm_model *m, struct hm_point *points, size_
         rc = eval_step(m, &m->steps[k], &space, points, err);
     if (rc == 0)
         rc = eval_memory(m, &space, points, err);
+    if (rc == 0)
+        hm__model_dataflow_schedule(m, points, count);
     for (size_t i = 0; rc == 0 && i < count; i++) {
-        if (hm__model_dataflow(m))
-            points[i].latency_s += hm__model_dataflow_parts(m, points[i].n).schedule_s;
         points[i].communicate_s += points[i].latency_s + points[i].bandwidth_s;
         combine_overlap(m, &points[i]);
     }

@@ -48,6 +48,11 @@ int hm__model_set_pipeline(struct hm_model *m, struct hm_err *err)
     return hm__layer_graph_init(&m->pipeline->graph, m->job->network, m->counts, err);
 }
 
+size_t hm__model_pipeline_units(const struct hm_model *m)
+{
+    return m->pipeline->graph.unit_count;
+}
+
 void hm__pipeline_free(struct hm_pipeline *p)
 {
     if (!p)

@@ -25,6 +25,8 @@ struct hm_pipeline_choice {
 /* Prepares the placement of the model's network; fails if its layers are not known. */
 int hm__model_set_pipeline(struct hm_model *m, struct hm_err *err);
 void hm__pipeline_free(struct hm_pipeline *pipeline);
+/* Returns the number of units (layers or blocks of layers) that are placed on the stages. */
+size_t hm__model_pipeline_units(const struct hm_model *m);
 /* Finds the best placement on n workers. */
 int hm__model_pipeline_choose(const struct hm_model *m, double n,
                               struct hm_pipeline_choice *ret_choice, struct hm_err *err);

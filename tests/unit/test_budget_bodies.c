@@ -366,6 +366,95 @@ static void processes_of_many_cores(void **state)
     is_quick("plan", &body);
 }
 
+/* A dataflow platform with many waves of tasks: the waves of each number of workers take tens of
+ * microseconds, and there are many numbers. */
+static void waves_of_many_workers(void **state)
+{
+    struct hm_text body = {0};
+
+    (void)state;
+    hm__text_add(&body, "{\"job\": {\"compute\": \"1000 s/n\", \"communicate\": \"0.1 s\", "
+                        "\"dataflow\": {\"partitions\": 10000000, \"skew\": 1000, \"slots\": 1}, "
+                        "\"cluster\": {\"max_nodes\": 200000}}, \"max_n\": 200000}");
+    is_ended("plan", &body);
+}
+
+/* Appends a plan for a network of `count` layers, without the rest of the body. */
+static void add_deep_network(struct hm_text *body, int count, int width, int step)
+{
+    hm__text_addf(body, "{\"job\": {\"network\": \"%d", width);
+    for (int i = 1; i <= count; i++)
+        hm__text_addf(body, "-%d", width + i * step);
+    hm__text_add(body, "\", \"batch\": 4096, ");
+}
+
+/* A network of thousands of different layers on many numbers of workers: the layers are added up
+ * for each number. */
+static void layers_on_many_workers(void **state)
+{
+    (void)state;
+    for (int overlap = 0; overlap < 2; overlap++) {
+        struct hm_text body = {0};
+        add_deep_network(&body, 4990, 100, 1);
+        hm__text_addf(&body,
+                      "\"overlap\": \"%s\", \"cluster\": {\"max_nodes\": 400000, \"flops\": "
+                      "\"1 Tflop/s\", \"fabric\": {\"bandwidth\": \"10 Gbit/s\", \"latency\": "
+                      "\"10 us\"}}}, \"max_n\": 400000}",
+                      overlap ? "layers" : "none");
+        is_ended("plan", &body);
+    }
+}
+
+/* A deep network that fits on no number of workers: a pipeline, which the plan would offer, takes
+ * long to find. */
+static void pipeline_of_a_deep_network(void **state)
+{
+    struct hm_text body = {0};
+
+    (void)state;
+    add_deep_network(&body, 300, 40000, 0);
+    hm__text_add(&body, "\"cluster\": {\"machine\": \"p4d.24xlarge\", \"max_nodes\": 16}}}");
+    is_quick("plan", &body);
+}
+
+/* Processor times at which a request last asked whether it is wanted, the longest time between two
+ * such calls, and the time at which the request ends. */
+struct calls {
+    double last, longest, end;
+};
+
+static bool count_call(void *data)
+{
+    struct calls *calls = data;
+    const double now = processor_s();
+
+    calls->longest = fmax(calls->longest, now - calls->last);
+    calls->last = now;
+    return now > calls->end;
+}
+
+/* The edges of a power law are joined at random, and then entered into a set with millions of
+ * slots, which are far apart in memory. */
+static void edges_of_a_power_law(void **state)
+{
+    struct calls calls = {.last = processor_s(), .end = processor_s() + 3};
+    const struct hm_context context = {
+        .limits = {.bytes = 256000000}, .cancelled = count_call, .cancelled_data = &calls};
+    struct hm_request *request = new_request("graph");
+    struct hm_reply *reply = NULL;
+
+    (void)state;
+    set(request, "generate", "power-law");
+    set(request, "vertices", "2000000");
+    set(request, "edges", "4190000");
+    set(request, "max_degree", "100");
+    hm_request_run(request, &context, &reply, NULL);
+    if (calls.longest > 0.2)
+        fail_msg("%g s of processor time between two checks", calls.longest);
+    hm_reply_free(reply);
+    hm_request_free(request);
+}
+
 /* Runs a recommendation with a budget that is spent at the check with this number. Returns the
  * number of checks. */
 static long recommend_until(long checks, int code)
@@ -407,6 +496,8 @@ int main(void)
         cmocka_unit_test(groups_of_experts),          cmocka_unit_test(runs_of_a_job),
         cmocka_unit_test(times_in_the_worst_order),   cmocka_unit_test(slow_nodes_without_waiting),
         cmocka_unit_test(processes_of_many_cores),    cmocka_unit_test(candidates_of_many_draws),
+        cmocka_unit_test(waves_of_many_workers),      cmocka_unit_test(layers_on_many_workers),
+        cmocka_unit_test(pipeline_of_a_deep_network), cmocka_unit_test(edges_of_a_power_law),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
