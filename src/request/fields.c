@@ -45,6 +45,8 @@ static int check_range(const struct hm_request_field *f, const char *text, doubl
         f->most > 0 && (f->flags & HM_REQUEST_BELOW ? !(value < f->most) : !(value <= f->most));
     bool fraction = f->kind == HM_REQUEST_WHOLE && value != floor(value);
 
+    if (isinf(value) && !(f->most > 0))
+        return hm__request_fail(err, f->name, HM_E_RANGE, "'%.80s' is too large", text);
     if (!low && !high && !fraction)
         return 0;
     if (fraction || (f->kind == HM_REQUEST_WHOLE && (f->most >= 1e6 || f->most == 0)))

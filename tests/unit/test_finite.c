@@ -285,9 +285,29 @@ static void meaningless_fits_are_refused(void **state)
             "1.1e+50 cannot be predicted; it must be from 1 to 1e+50");
 }
 
+/* A number above the largest one is refused when the request is read, whatever plan it is for. */
+static void infinite_numbers_are_refused(void **state)
+{
+    static const char *const fields[] = {"alpha", "beta", "budget", "deadline", "stale_cost"};
+    char body[100];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+        struct hm_request *request = new_request("plan");
+        struct hm_err err = {0};
+        const char *unit = strcmp(fields[i], "deadline") == 0 ? " s" : "";
+        snprintf(body, sizeof(body), "{\"job\": \"\", \"%s\": \"1e400%s\"}", fields[i], unit);
+        int rc = hm_request_read(request, body, strlen(body), "body.json", &err);
+        if (rc != HM_E_RANGE || strcmp(err.field, fields[i]) != 0 || !strstr(err.message, "1e400"))
+            fail_msg("%s: %d, %s: %s", body, rc, err.field, err.message);
+        hm_request_free(request);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(infinite_numbers_are_refused),
         cmocka_unit_test(drawn_requests),
         cmocka_unit_test(known_requests),
         cmocka_unit_test(meaningless_fits_are_refused),
