@@ -423,6 +423,7 @@ static int holdout_algorithm(struct hm_holdout *h, const struct hm_traces *trace
     return rc;
 }
 
+/* Creates an empty result with room for `count` algorithms. */
 static int holdout_begin(struct hm_holdout **ret, size_t count, struct hm_err *err)
 {
     struct hm_arena *arena = hm__arena_new();
@@ -478,7 +479,8 @@ int hm_convergence_hold_out(const struct hm_traces *traces,
 
     all.leave_out = 0;
     int rc = hm_convergence_new(traces, &all, &c, err);
-    rc = rc ? rc : holdout_begin(&h, c->count, err);
+    /* A fit to the traces on fewer rows may have algorithms that the fit to all traces drops. */
+    rc = rc ? rc : holdout_begin(&h, traces->count, err);
     if (rc == 0 && (!settings->only_ahead || settings->ahead > 0 || settings->ahead_s > 0))
         rc = holdout_of_workers(h, traces, c, settings, err);
     hm_convergence_free(c);

@@ -175,6 +175,39 @@ static void progress_is_reported_after_each_algorithm(void **state)
     made_release(&made);
 }
 
+/* Algorithms whose traces on most rows have only the lowest loss: the fit to all traces drops them,
+ * and the fits to fewer rows do not. Each has its own entry. */
+static void algorithms_of_fewer_rows(void **state)
+{
+    enum { ALGORITHMS = 40, ROWS = 3 };
+    static const double rows[ROWS] = {1000, 2000, 4000};
+    const struct hm_holdout_settings settings = {.only_ahead = true, .rows = true};
+    char names[ALGORITHMS][32];
+    struct hm_holdout *h = NULL;
+    struct hm_err err = {0};
+    struct made made;
+
+    (void)state;
+    made_init(&made);
+    for (size_t a = 0; a < ALGORITHMS; a++) {
+        snprintf(names[a], sizeof(names[a]), "a%zu", a);
+        for (size_t r = 0; r < ROWS; r++) {
+            struct hm_trace *t = made_add(&made, names[a], 1, 12);
+            t->rows = rows[r];
+            t->best = 0.1;
+            for (size_t p = 0; p < t->count; p++)
+                t->loss[p] = 0.1 + (a > 0 && r + 1 == ROWS ? 0 : exp(-0.1 * t->iteration[p]));
+        }
+    }
+    if (hm_convergence_hold_out(&made.traces, &settings, &h, &err))
+        fail_msg("%s", err.message);
+    assert_int_equal(h->count, ALGORITHMS);
+    for (size_t a = 0; a < h->count; a++)
+        assert_string_equal(h->algorithms[a].algorithm, names[a]);
+    hm_holdout_free(h);
+    made_release(&made);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -185,6 +218,7 @@ int main(void)
         cmocka_unit_test(few_m_are_not_held_out),
         cmocka_unit_test(windows_of_every_size),
         cmocka_unit_test(points_far_apart),
+        cmocka_unit_test(algorithms_of_fewer_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
