@@ -359,6 +359,25 @@ check "permissions of the output stay" sh -c "howmany converge '$work/traces.csv
 check "a new output has the permissions of the umask" sh -c "umask 027; howmany converge '$work/traces.csv' --save '$work/new.json' >/dev/null && test \$(stat -c %a '$work/new.json') = 640"
 ln -s saved.json "$work/link.json"
 check "an output through a link replaces its target" sh -c "howmany converge '$work/traces.csv' --save '$work/link.json' >/dev/null && test -L '$work/link.json' && test ! -L '$work/saved.json'"
+ln -s made.yaml "$work/dangling.yaml"
+expect "an output through a link to no file" 0 "" howmany import examples/config-llama-3-8b.json -o "$work/dangling.yaml"
+check "makes the file that the link names" test -L "$work/dangling.yaml" -a -s "$work/made.yaml"
+ln -s cycle.yaml "$work/cycle.yaml"
+expect "an output through links without end is an error" 2 "symbolic links" howmany import examples/config-llama-3-8b.json -o "$work/cycle.yaml"
+expect "an output without a name is an error" 2 "name of an output file is empty" howmany import examples/config-llama-3-8b.json -o ""
+echo earlier >"$work/log"
+check "an output that is standard output is added to it" sh -c "howmany import examples/config-llama-3-8b.json -o /dev/stdout >>'$work/log' && grep -q earlier '$work/log' && grep -q parameters '$work/log' && grep -q 'kind: transformer' '$work/log'"
+mkdir -m 777 "$work/protected"
+echo precious >"$work/protected/out.yaml"
+chmod 444 "$work/protected/out.yaml"
+if [ "$(id -u)" = 0 ]; then
+  chmod 755 "$work" && cp "$HM_PROGRAM" "$work/howmany" && chmod 755 "$work/howmany"
+  as_nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups "$work/howmany" "$@"; }
+else
+  as_nobody() { howmany "$@"; }
+fi
+expect "an output that may not be written is not replaced" 2 "Permission denied" as_nobody import - --as hf-config -o "$work/protected/out.yaml" <examples/config-llama-3-8b.json
+check "and keeps its contents" grep -qx precious "$work/protected/out.yaml"
 writers() {
   local i pid
   for i in {1..20}; do

@@ -194,8 +194,9 @@ int cli_gnuplot(const char *script, const char *file);
 char *cli_read(const char *path, size_t *length, struct hm_err *err);
 
 /*
- * A file that is written in parts and replaces the target only when it is complete. A device or a
- * pipe is written directly. A draft must not move while it is open.
+ * A file that is written in parts and replaces the target only when it is complete. A device, a
+ * pipe, and a file that is also standard output or error are written directly. A draft must not
+ * move while it is open.
  */
 struct cli_draft {
     FILE *file;       /* Stream for the contents; NULL if the draft is not open. */

@@ -168,22 +168,63 @@ static bool copy_access(int file, const struct stat *old)
 
     if (fstat(file, &made) != 0)
         return false;
-    /* Only root may change the owner; for others the file belongs to the user who wrote it. */
+    /* Only root may change the owner; for others the file belongs to the user who wrote it, and to
+     * the old group if this user is in it. */
     if ((made.st_uid != old->st_uid || made.st_gid != old->st_gid) &&
-        fchown(file, old->st_uid, old->st_gid) != 0 && errno != EPERM)
+        fchown(file, old->st_uid, old->st_gid) != 0 &&
+        (errno != EPERM || (fchown(file, (uid_t)-1, old->st_gid) != 0 && errno != EPERM)))
         return false;
     return fchmod(file, old->st_mode & 0777) == 0;
+}
+
+/* Replaces the path of a symbolic link by the path that the link contains. Returns 1 if it was a
+ * link, 0 if not, and -1 with errno if the new path is too long. */
+static int follow_link(char path[PATH_MAX])
+{
+    char target[PATH_MAX], joined[2 * PATH_MAX];
+    ssize_t length = readlink(path, target, sizeof(target) - 1);
+
+    if (length <= 0)
+        return 0;
+    target[length] = '\0';
+    int folder = target[0] == '/' ? 0 : folder_length(path);
+    if (snprintf(joined, sizeof(joined), "%.*s%s", folder, path, target) >= PATH_MAX) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    memcpy(path, joined, strlen(joined) + 1);
+    return 1;
+}
+
+/*
+ * Writes the path of the target without symbolic links to d->real: a link stays, and the file that
+ * it points to is replaced or, if it does not exist, created. Returns 0, or -1 with errno.
+ */
+static int find_target(struct cli_draft *d)
+{
+    enum { LINKS = 40 };
+    int links = 0, rc = 1;
+
+    if (realpath(d->path, d->real))
+        return 0;
+    if (errno != ENOENT)
+        return -1;
+    if (snprintf(d->real, sizeof(d->real), "%s", d->path) >= (int)sizeof(d->real)) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    while (rc == 1 && links++ < LINKS)
+        rc = follow_link(d->real);
+    if (rc == 1)
+        errno = ELOOP;
+    return rc == 0 ? 0 : -1;
 }
 
 /* Opens the temporary file of a draft. */
 static int open_beside(struct cli_draft *d, const struct stat *old)
 {
-    /* If the path is a symbolic link, the link stays and the file that it points to is replaced. */
-    if (!realpath(d->path, d->real) &&
-        snprintf(d->real, sizeof(d->real), "%s", d->path) >= (int)sizeof(d->real)) {
-        errno = ENAMETOOLONG;
+    if (find_target(d) != 0)
         return -1;
-    }
     mode_t mode = old ? old->st_mode & 0777 : 0666;
     int file = create_unnamed(d, mode);
     if (file < 0)
@@ -207,6 +248,26 @@ static int fail_written(const char *path)
     return cli_complain("%s cannot be written: %s", path, strerror(errno));
 }
 
+/* Opens a regular file again that is standard output or standard error, as in `-o /dev/stdout
+ * >>log`. It must not be replaced, because this process and others continue to write to it. Returns
+ * NULL if the file is neither. */
+static FILE *open_standard(const struct stat *found)
+{
+    for (int standard = STDOUT_FILENO; standard <= STDERR_FILENO; standard++) {
+        struct stat open;
+        if (!S_ISREG(found->st_mode) || fstat(standard, &open) != 0 ||
+            open.st_dev != found->st_dev || open.st_ino != found->st_ino)
+            continue;
+        fflush(stdout);
+        int file = fcntl(standard, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+        FILE *stream = file < 0 ? NULL : fdopen(file, "w");
+        if (file >= 0 && !stream)
+            close(file);
+        return stream;
+    }
+    return NULL;
+}
+
 int cli_draft_open(struct cli_draft *d, const char *path)
 {
     struct stat found;
@@ -214,14 +275,21 @@ int cli_draft_open(struct cli_draft *d, const char *path)
     sigset_t before;
 
     *d = (struct cli_draft){.path = path};
+    if (!path[0])
+        return cli_complain("the name of an output file is empty");
     if (exists && S_ISDIR(found.st_mode)) {
         errno = EISDIR;
         return fail_written(path);
     }
+    if (exists && (d->file = open_standard(&found)))
+        return 0;
     if (exists && !S_ISREG(found.st_mode)) {
         d->file = fopen(path, "we");
         return d->file ? 0 : fail_written(path);
     }
+    /* A file without permission to write is protected from being replaced, too. */
+    if (exists && faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) != 0)
+        return fail_written(path);
     block_ending(&before);
     bool opened = open_beside(d, exists ? &found : NULL) == 0;
     int error = errno;
