@@ -130,6 +130,11 @@ size_t hm__digits_write(char text[HM_DIGITS], unsigned long long value)
     return length;
 }
 
+size_t hm__text_mark(const char *text, size_t length)
+{
+    return length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+}
+
 bool hm__text_ends(const char *text, const char *end)
 {
     size_t a = strlen(text), b = strlen(end);

@@ -41,6 +41,10 @@ int hm__text_take(struct hm_text *text, char **ret_text, struct hm_err *err);
 const char *hm__suggest(const char *word, const char *(*next)(const void *context, size_t i),
                         const void *context);
 
+/* Returns the length of the byte order mark (U+FEFF) with which some programs begin a text; 0 if
+ * there is none. */
+size_t hm__text_mark(const char *text, size_t length);
+
 /*
  * Reads a decimal number at the start of `text`; returns the number of characters used, or 0 if
  * there is no number.

@@ -89,6 +89,8 @@ static void csv_lines_are_counted(void **state)
         {"\xef\xbb\xbf"
          "a,b\n1,2\n",
          0, "", 0},
+        {"\xef\xbb\xbf\"a,b\",c\n1,2\n", 0, "", 0},
+        {"\xef\xbb\xbf# a comment\na,b\n1\n", HM_E_SYNTAX, "", 3},
         {"a,b,a\n", HM_E_CONFLICT, "", 1},
     };
 
@@ -182,6 +184,9 @@ static void columns_of_runs_have_ranges(void **state)
         {"n,seconds\n1,2", 0, "", 0},
         {"n,seconds\r\n1,2\r\n", 0, "", 0},
         {"\xef\xbb\xbfn,seconds\n1,2\n", 0, "", 0},
+        {"\xef\xbb\xbf\"seconds\",\"n\"\n1,2\n", 0, "", 0},
+        {"\xef\xbb\xbf# note\n# n,seconds\n1,2\n2,0\n", HM_E_RANGE, "seconds", 4},
+        {"\xef\xbb\xbf{\"n\":1,\"seconds\":2}\n{\"n\":0,\"seconds\":2}\n", HM_E_RANGE, "n", 2},
         {"# note\n# n,seconds\n1,2\n2,0\n", HM_E_RANGE, "seconds", 4},
         {"# note\nn,seconds\n1,2\n2,0\n", HM_E_RANGE, "seconds", 4},
         {"seconds\n1\n", HM_E_MISSING, "", 2},
@@ -314,6 +319,7 @@ static void columns_of_traces_have_ranges(void **state)
     static const struct limit limits[] = {
         {"m,iteration,loss\n1,1,2", 0, "", 0},
         {"\xef\xbb\xbfm,iteration,loss\r\n1,1,2\r\n", 0, "", 0},
+        {"\xef\xbb\xbf# note\n\"m\",iteration,loss\n1.5,1,2\n", HM_E_RANGE, "m", 3},
         {"m,iteration,loss\n0,1,2\n", HM_E_RANGE, "m", 2},
         {"m,iteration,loss\n1.5,1,2\n", HM_E_RANGE, "m", 2},
         {"m,iteration,loss\n1e15,1,2\n", 0, "", 0},

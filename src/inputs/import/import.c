@@ -351,11 +351,9 @@ int hm__import_next_part(struct hm_imported *im, struct hm_err *err)
  */
 static int see_head(struct hm_imported *im, struct hm_import_head *head, struct hm_err *err)
 {
-    static const char byte_order_mark[] = "\xef\xbb\xbf";
+    size_t first = hm__stream_peek(&im->in, 3);
 
-    if (hm__stream_peek(&im->in, 3) >= 3 &&
-        memcmp(im->in.buffer + im->in.at, byte_order_mark, 3) == 0)
-        im->in.at += 3;
+    im->in.at += hm__text_mark(im->in.buffer + im->in.at, first);
     size_t length = hm__stream_peek(&im->in, HEAD_BYTES);
     size_t shown = length < HEAD_BYTES ? length : HEAD_BYTES;
 

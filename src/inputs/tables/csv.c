@@ -182,8 +182,6 @@ static int read_header(struct hm_csv *csv, struct hm_err *err)
     while (rc == 1 && csv->count == 1 && csv->hash);
     if (rc < 0)
         return rc;
-    if (rc == 1 && strncmp(csv->row.data, "\xef\xbb\xbf", 3) == 0)
-        csv->starts[0] = 3; /* Skip a byte order mark, which spreadsheets write. */
     if (rc == 0 || (csv->count == 1 && csv->row.data[0] == '\0'))
         return csv_fail(csv, err, HM_E_SYNTAX, "no header line");
     csv->fields = hm__calloc(csv->count + 1, sizeof(*csv->fields));
@@ -215,6 +213,12 @@ static int open_input(struct hm_csv *csv, const char *path, struct hm_err *err)
     if (rc == 0 && path)
         rc = hm__source_open(path, &csv->source, err);
     csv->line++;
+    /* Spreadsheets write a byte order mark, before the quote or '#' with which a line may begin. */
+    int first = rc ? 0 : peek_byte(csv, err);
+    if (first >= 0)
+        csv->at += hm__text_mark(csv->data + csv->at, csv->length - csv->at);
+    else if (first < -1)
+        rc = first + 1;
     return rc ? rc : read_header(csv, err);
 }
 

@@ -575,7 +575,7 @@ static int read_table(const char *text, size_t length, const struct hm_value *ro
         return bad;
     struct run_table t = {.arena = hm__arena_new(), .err = err};
     struct hm_runs *runs = NULL;
-    size_t at = 0;
+    size_t at = hm__text_mark(text, length);
     int rc = 0;
 
     if (t.arena && (t.source = hm__arena_strdup(t.arena, source ? source : "runs")))

@@ -415,10 +415,8 @@ static int fail_empty(struct hm_trace_table *t)
 static int read_text(struct hm_trace_table *t, const char *text, size_t length, const char *source)
 {
     struct trace_reader r = {.t = t};
-    size_t at = 0;
+    size_t at = hm__text_mark(text, length);
 
-    if (length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
-        at = 3;
     while (at < length && text[at] && strchr(" \t\r\n", text[at]))
         at++;
     char first = at < length ? text[at] : '\n';

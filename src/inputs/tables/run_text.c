@@ -133,7 +133,7 @@ enum hm_run_word hm__run_word(const char *text)
 
 size_t hm__run_skip_comments(const char *text, size_t length, int *ret_lines)
 {
-    size_t at = 0;
+    size_t at = hm__text_mark(text, length);
 
     *ret_lines = 0;
     while (at < length && text[at] == '#') {
@@ -177,7 +177,7 @@ int hm__table_load(const char *path, char **ret_text, size_t *ret_length, struct
 
 bool hm__run_text_is_cut(const char *text, size_t length)
 {
-    size_t at = 0;
+    size_t at = hm__text_mark(text, length);
 
     while (at < length && text[at] && strchr(" \t\r\n", text[at]))
         at++;

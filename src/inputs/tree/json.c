@@ -312,8 +312,7 @@ int hm__json_parse(struct hm_arena *arena, const char *text, size_t length, cons
         hm__err_at(err, r.source, 0);
         return HM_E_LIMIT;
     }
-    if (length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
-        r.at += 3; /* Skip a byte order mark, which some editors write. */
+    r.at += hm__text_mark(text, length);
     int rc = read_value(&r, 1, root);
     skip_blanks(&r);
     if (rc == 0 && r.at < r.end)
