@@ -88,7 +88,7 @@ static void command_lines_of_megatron_are_jobs(void **state)
     /* 50257 tokens are padded to a multiple of 128 * 2: 197 * 256. */
     assert_fact(&t, "vocabulary", 50432);
     assert_note(&t, "50257 tokens, padded to 50432");
-    assert_note(&t, "values are not numbers");
+    assert_note(&t, "values are not whole numbers");
     assert_document(&t, "ffn: 49152\n");
     assert_document(&t, "parallel: {tensor: 2, pipeline: 4, interleave: 4, micro_batch: 4, "
                         "sequence_parallel: true, zero: 1, recompute: selective}\n");

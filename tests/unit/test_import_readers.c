@@ -314,6 +314,60 @@ static void configurations_of_accelerate(void **state)
           {"notes.0", .text = "mixed_precision 'no' is left to the plan"});
 }
 
+/* Launchers convert quoted numbers; other values must not be taken for defaults. */
+static void wrong_numbers_in_configurations(void **state)
+{
+    (void)state;
+    LAUNCHES("distributed_type: DEEPSPEED\ndeepspeed_config: {zero_stage: '3'}\n",
+             "tensor: 1, pipeline: 1, zero: 3");
+    READS("distributed_type: MULTI_GPU\nnum_machines: '2'\nnum_processes: '8'\n",
+          {"notes", 0, NULL},
+          {"document", .text = "parallel: {tensor: 1, pipeline: 1, zero: 0}\n"
+                               "cluster: {accelerators: 4, max_nodes: 2}\n"});
+    READS(
+        "distributed_type: FSDP\nnum_machines: 2x\nnum_processes: 8\n"
+        "fsdp_config: {fsdp_sharding_strategy: SOME}\n",
+        {"notes", 0, NULL},
+        {"left_out.0.what", .text = "num_machines: '2x' is not a whole number from 1 to 999999999"},
+        {"left_out.1.what", .text = "fsdp_sharding_strategy: 'SOME' is not known"},
+        {"document", .text = "parallel: {tensor: 1, pipeline: 1}\n"});
+    READS("{\"train_batch_size\":-8,\"train_micro_batch_size_per_gpu\":\"4\","
+          "\"gradient_accumulation_steps\":\"auto\",\"zero_optimization\":{\"stage\":2.5}}",
+          {"left_out", 2, NULL},
+          {"left_out.0.what",
+           .text = "train_batch_size: '-8' is not a whole number from 1 to 999999999"},
+          {"left_out.1.what", .text = "stage: '2.5' is not a whole number from 0 to 3"},
+          {"document", .text = "parallel: {tensor: 1, pipeline: 1, micro_batch: 4}\n"});
+    READS("num_nodes: two\nresources:\n  accelerators: A100:8\nrun: echo\n",
+          {"format", .text = "skypilot"}, {"facts.tasks.0.n", NAN, NULL},
+          {"left_out.0.what", .text = "num_nodes: 'two' is not a whole number from 1 to 1000000"});
+    READS("num_nodes: '2'\nresources:\n  accelerators: A100:8\nrun: echo\n",
+          {"facts.tasks.0.n", 16, NULL});
+    READS("num_layers: 2\nhidden_size: 64.5\ntensor_model_parallel_size: 2.5\n",
+          {"format", .text = "megatron-yaml"}, {"left_out.0.count", 2, NULL},
+          {"left_out.0.what", .text = "settings whose values are not whole numbers in the file"});
+}
+
+/* Lists of resources, quotes, units of memory and suffixes of numbers, as Slurm reads them. */
+static void values_of_batch_scripts(void **state)
+{
+    (void)state;
+    READS("#SBATCH --job-name=\"my job\" --nodes='2' --gres=gpu:a100:4,nvme:100\n#SBATCH "
+          "--mem=64000\n",
+          {"format", .text = "sbatch"}, {"facts.n", 8, NULL}, {"facts.job_name", .text = "my job"},
+          {"facts.gpu_type", .text = "a100"}, {"facts.memory_bytes", 67108864000, NULL});
+    READS("#SBATCH -N 2 --gres=nvme:1,gpu:a100 --mem=64g -t 2-0\n", {"facts.n", 2, NULL},
+          {"facts.gpu_type", .text = "a100"}, {"facts.memory_bytes", 68719476736, NULL},
+          {"facts.limit_s", 172800, NULL});
+    READS("#SBATCH --nodes=1k --gpus-per-node=a100:4(S:0-1)\n", {"facts.n", 4096, NULL});
+    READS("#SBATCH --gpus=a100:4,h100:2 --mem=0\n", {"facts.n", 6, NULL},
+          {"facts.gpu_type", .text = "mixed"}, {"facts.memory_bytes", NAN, NULL},
+          {"left_out", 0, NULL});
+    READS("#SBATCH --nodes=2-4 --gres=gpu:0\n", {"facts.n", 2, NULL});
+    READS("#SBATCH --nodes=two --gpus-per-node=8\n", {"facts.n", NAN, NULL},
+          {"left_out.0.what", .text = "directives whose values are not understood"});
+}
+
 /* A network of three dimensions has one between the first, which is the node, and the last, which
  * is the fabric. */
 static void networks_of_astra_sim(void **state)
@@ -527,6 +581,8 @@ int main(void)
         cmocka_unit_test(benchmarks_of_messages),
         cmocka_unit_test(configurations_of_jobs),
         cmocka_unit_test(configurations_of_accelerate),
+        cmocka_unit_test(wrong_numbers_in_configurations),
+        cmocka_unit_test(values_of_batch_scripts),
         cmocka_unit_test(unusual_files),
     };
 

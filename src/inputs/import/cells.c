@@ -1,6 +1,7 @@
 /* Implements cells.h: splits delimited text into cells and reads their values. */
 #include "cells.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -112,7 +113,7 @@ double hm__cell_memory(const char *text)
 
     if (used == 0)
         return NAN;
-    const char *suffix = text[used] ? strchr(suffixes, text[used]) : NULL;
+    const char *suffix = text[used] ? strchr(suffixes, toupper((unsigned char)text[used])) : NULL;
     return suffix ? value * pow(1024, (double)(suffix - suffixes + 1)) : value;
 }
 

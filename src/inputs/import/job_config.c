@@ -26,6 +26,7 @@ struct job_config {
      * pass of a worker.
      */
     double batch, micro;
+    double workers;          /* Number of workers that follows from the batch. */
     double zero;             /* Stage of ZeRO (sharding of the training state), 0 to 3. */
     double tensor, pipeline; /* Degrees of tensor and pipeline parallelism. */
     /*
@@ -43,14 +44,17 @@ struct job_config {
     double accelerators, machines; /* Number of workers in a machine, and number of machines. */
 };
 
+/* Largest number of workers, samples or machines that is read. */
+static const double COUNT_MOST = 999999999;
+
 static bool is_count(double value)
 {
-    return value >= 1 && value == floor(value) && value < 1e9;
+    return value >= 1 && value == floor(value) && value <= COUNT_MOST;
 }
 
 static void add_degree(struct hm_text *map, const char *key, double value)
 {
-    if (value >= 0 && value == floor(value) && value < 1e9)
+    if (value >= 0 && value == floor(value) && value <= COUNT_MOST)
         hm__text_addf(map, "%s%s: %.0f", map->length ? ", " : "", key, value);
 }
 
@@ -101,14 +105,14 @@ static void put_job(struct hm_imported *im, const struct job_config *c)
  * Returns the stage of ZeRO from DeepSpeed's key `zero_optimization`, whose value `true` means
  * stage 1; NaN if not given.
  */
-static double zero_stage(const struct hm_value *root)
+static double zero_stage(struct hm_imported *im, const struct hm_value *root)
 {
     const struct hm_value *zero = hm__value_get(root, "zero_optimization");
     const char *text = hm__value_text(zero);
 
     if (text)
         return strcmp(text, "true") == 0 ? 1 : strcmp(text, "false") == 0 ? 0 : NAN;
-    return hm__value_number(zero, "stage");
+    return hm__whole_count(im, zero, "stage", 0, 3);
 }
 
 /*
@@ -157,34 +161,27 @@ static bool is_on(const struct hm_value *root, const char *path)
 }
 
 /*
- * Returns the number of samples in an iteration: the number in the configuration, or micro-batch x
- * accumulation x n; NaN if unknown. If the number of accumulated micro-batches is not given, 1 is
- * assumed.
- */
-static double deepspeed_batch(const struct hm_value *root, double n)
-{
-    double batch = hm__value_number(root, "train_batch_size");
-    double steps = hm__value_get(root, "gradient_accumulation_steps")
-                       ? hm__value_number(root, "gradient_accumulation_steps")
-                       : 1;
-
-    if (!isnan(batch))
-        return batch;
-    return hm__value_number(root, "train_micro_batch_size_per_gpu") * steps * n;
-}
-
-/*
  * Reads the settings of DeepSpeed for n workers, where n is NaN if unknown. The cluster stays
- * unknown.
+ * unknown. The samples in an iteration are the number in the configuration, or micro-batch x
+ * accumulation x n; if the number of accumulated micro-batches is not given, 1 is assumed.
  */
-static struct job_config deepspeed_config(const struct hm_value *root, double n)
+static struct job_config deepspeed_config(struct hm_imported *im, const struct hm_value *root,
+                                          double n)
 {
-    double tensor = hm__value_number(hm__value_get(root, "tensor_parallel"), "autotp_size");
+    double tensor =
+        hm__whole_count(im, hm__value_get(root, "tensor_parallel"), "autotp_size", 0, COUNT_MOST);
+    double batch = hm__whole_count(im, root, "train_batch_size", 1, COUNT_MOST);
+    double micro = hm__whole_count(im, root, "train_micro_batch_size_per_gpu", 1, COUNT_MOST);
+    double steps = hm__whole_count(im, root, "gradient_accumulation_steps", 1, COUNT_MOST);
+    double workers = batch / (micro * steps);
 
+    if (!hm__value_get(root, "gradient_accumulation_steps"))
+        steps = 1;
     return (struct job_config){
-        .batch = deepspeed_batch(root, n),
-        .micro = hm__value_number(root, "train_micro_batch_size_per_gpu"),
-        .zero = zero_stage(root),
+        .batch = isnan(batch) ? micro * steps * n : batch,
+        .micro = micro,
+        .workers = workers,
+        .zero = zero_stage(im, root),
         .tensor = tensor > 1 ? tensor : 1,
         .pipeline = 1,
         .precision = is_on(root, "bf16.enabled")   ? "bf16"
@@ -236,26 +233,25 @@ static void read_hostfile(struct hm_imported *im, struct job_config *c)
     }
 }
 
-static void deepspeed_job(struct hm_imported *im, const struct hm_value *root)
+/* Reads the settings of DeepSpeed, and the cluster of a hostfile. */
+static struct job_config deepspeed_job(struct hm_imported *im, const struct hm_value *root)
 {
     struct job_config hosts = {.accelerators = NAN, .machines = NAN};
     double n = hm__import_given(im, "n");
 
     read_hostfile(im, &hosts);
     struct job_config c =
-        deepspeed_config(root, isnan(n) ? hosts.machines * hosts.accelerators : n);
+        deepspeed_config(im, root, isnan(n) ? hosts.machines * hosts.accelerators : n);
     c.accelerators = hosts.accelerators;
     c.machines = hosts.machines;
-    put_job(im, &c);
+    return c;
 }
 
 static void deepspeed_facts(struct hm_imported *im, const struct hm_value *root)
 {
     struct hm_json *j = &im->facts;
     const char *optimizer = hm__value_text(hm__value_path(root, "optimizer.type"));
-    double batch = hm__value_number(root, "train_batch_size");
-    double micro = hm__value_number(root, "train_micro_batch_size_per_gpu");
-    double steps = hm__value_number(root, "gradient_accumulation_steps");
+    struct job_config c = deepspeed_job(im, root);
 
     hm__fact_value(im, "train_batch_size", hm__value_get(root, "train_batch_size"));
     hm__fact_value(im, "train_micro_batch_size_per_gpu",
@@ -263,7 +259,7 @@ static void deepspeed_facts(struct hm_imported *im, const struct hm_value *root)
     hm__fact_value(im, "gradient_accumulation_steps",
                    hm__value_get(root, "gradient_accumulation_steps"));
     hm__fact_value(im, "gradient_clipping", hm__value_get(root, "gradient_clipping"));
-    hm__json_put_number(j, "zero_stage", zero_stage(root));
+    hm__json_put_number(j, "zero_stage", c.zero);
     hm__json_put_text(j, "offload_optimizer",
                       offload_device(root, "zero_optimization.offload_optimizer.device"));
     hm__json_put_text(j, "offload_param",
@@ -277,9 +273,9 @@ static void deepspeed_facts(struct hm_imported *im, const struct hm_value *root)
     hm__json_put_text(j, "optimizer", optimizer);
     put_autos(im, root);
     hm__fact_value(im, "wall_clock_breakdown", hm__value_get(root, "wall_clock_breakdown"));
-    hm__json_put_number(j, "n", batch / (micro * steps));
+    hm__json_put_number(j, "n", c.workers);
     hm__import_took(im, (double)root->count, "settings");
-    deepspeed_job(im, root);
+    put_job(im, &c);
 }
 
 static int deepspeed_read(struct hm_imported *im, struct hm_err *err)
@@ -322,7 +318,7 @@ const struct hm_importer hm__importer_deepspeed = {
  * Version 2 of FSDP only says whether weights stay sharded between the forward and the backward
  * pass.
  */
-static double fsdp_stage(const struct hm_value *root)
+static double fsdp_stage(struct hm_imported *im, const struct hm_value *root)
 {
     static const struct {
         const char *strategy;
@@ -338,6 +334,8 @@ static double fsdp_stage(const struct hm_value *root)
     for (size_t i = 0; strategy && i < sizeof(stages) / sizeof(stages[0]); i++)
         if (strcmp(strategy, stages[i].strategy) == 0)
             return stages[i].stage;
+    if (strategy)
+        hm__import_left(im, NAN, "fsdp_sharding_strategy: '%.40s' is not known", strategy);
     return reshard && strcmp(reshard, "true") == 0    ? 3
            : reshard && strcmp(reshard, "false") == 0 ? 2
                                                       : NAN;
@@ -360,14 +358,14 @@ static bool is_hybrid(const struct hm_value *root)
  * Returns the stage of ZeRO that accelerate's file describes; data-parallel training without
  * sharding is stage 0.
  */
-static double accelerate_stage(const struct hm_value *root)
+static double accelerate_stage(struct hm_imported *im, const struct hm_value *root)
 {
     const char *type = hm__value_text(hm__value_get(root, "distributed_type"));
 
     if (type && strcmp(type, "DEEPSPEED") == 0)
-        return hm__value_number(hm__value_get(root, "deepspeed_config"), "zero_stage");
+        return hm__whole_count(im, hm__value_get(root, "deepspeed_config"), "zero_stage", 0, 3);
     if (type && strcmp(type, "FSDP") == 0)
-        return fsdp_stage(root);
+        return fsdp_stage(im, root);
     if (type && strncmp(type, "MULTI_", 6) == 0)
         return 0;
     return is_on(root, "megatron_lm_config.megatron_lm_use_distributed_optimizer") ? 1 : NAN;
@@ -377,22 +375,22 @@ static double accelerate_stage(const struct hm_value *root)
  * Returns a degree of parallelism in accelerate's settings for Megatron: 1 if Megatron is not used,
  * NaN if the degree is not given.
  */
-static double megatron_degree(const struct hm_value *root, const char *key)
+static double megatron_degree(struct hm_imported *im, const struct hm_value *root, const char *key)
 {
     const struct hm_value *megatron = hm__value_get(root, "megatron_lm_config");
 
-    return megatron ? hm__value_number(megatron, key) : 1;
+    return megatron ? hm__whole_count(im, megatron, key, 1, COUNT_MOST) : 1;
 }
 
 /* Reads the layout from accelerate's own file, which has no batch, precision or cluster. */
-static struct job_config accelerate_config(const struct hm_value *root)
+static struct job_config accelerate_config(struct hm_imported *im, const struct hm_value *root)
 {
     return (struct job_config){
         .batch = NAN,
         .micro = NAN,
-        .zero = accelerate_stage(root),
-        .tensor = megatron_degree(root, "megatron_lm_tp_degree"),
-        .pipeline = megatron_degree(root, "megatron_lm_pp_degree"),
+        .zero = accelerate_stage(im, root),
+        .tensor = megatron_degree(im, root, "megatron_lm_tp_degree"),
+        .pipeline = megatron_degree(im, root, "megatron_lm_pp_degree"),
         .within_node = is_hybrid(root),
         .offload = is_on(root, "fsdp_config.fsdp_offload_params") ||
                            offload_device(root, "deepspeed_config.offload_param_device")
@@ -410,32 +408,32 @@ static struct job_config accelerate_config(const struct hm_value *root)
  * Replaces all settings except recomputation with the settings of the DeepSpeed configuration that
  * accelerate's file names.
  */
-static void join_deepspeed(struct job_config *c, const struct hm_value *deepspeed, double processes)
+static void join_deepspeed(struct hm_imported *im, struct job_config *c,
+                           const struct hm_value *deepspeed, double processes)
 {
     const char *recompute = c->recompute;
 
-    *c = deepspeed_config(deepspeed, processes);
+    *c = deepspeed_config(im, deepspeed, processes);
     c->recompute = recompute;
 }
 
-static void accelerate_job(struct hm_imported *im, const struct hm_value *root)
+static void accelerate_job(struct hm_imported *im, const struct hm_value *root, double machines,
+                           double processes)
 {
     const char *file =
         hm__value_text(hm__value_path(root, "deepspeed_config.deepspeed_config_file"));
     const struct hm_value *deepspeed = file ? hm__sibling_json(im, file) : NULL;
-    double machines = hm__value_number(root, "num_machines");
-    double processes = hm__value_number(root, "num_processes");
     const char *precision = hm__value_text(hm__value_get(root, "mixed_precision"));
     bool known = precision && (strcmp(precision, "bf16") == 0 || strcmp(precision, "fp16") == 0 ||
                                strcmp(precision, "fp8") == 0);
 
-    if (isnan(machines) && is_count(processes)) {
+    if (hm__value_is_open(hm__value_get(root, "num_machines")) && is_count(processes)) {
         machines = 1;
         hm__import_note(im, "the file does not give num_machines: 1, the default of accelerate");
     }
-    struct job_config c = accelerate_config(root);
+    struct job_config c = accelerate_config(im, root);
     if (file && deepspeed) {
-        join_deepspeed(&c, deepspeed, processes);
+        join_deepspeed(im, &c, deepspeed, processes);
         hm__import_note(im, "the settings of DeepSpeed are those of %.200s", file);
     } else if (file)
         hm__import_note(
@@ -451,8 +449,8 @@ static void accelerate_job(struct hm_imported *im, const struct hm_value *root)
 
 static void accelerate_facts(struct hm_imported *im, const struct hm_value *root)
 {
-    double machines = hm__value_number(root, "num_machines");
-    double processes = hm__value_number(root, "num_processes");
+    double machines = hm__whole_count(im, root, "num_machines", 1, COUNT_MOST);
+    double processes = hm__whole_count(im, root, "num_processes", 1, COUNT_MOST);
 
     hm__fact_value(im, "distributed_type", hm__value_get(root, "distributed_type"));
     hm__json_put_number(&im->facts, "num_machines", machines);
@@ -472,7 +470,7 @@ static void accelerate_facts(struct hm_imported *im, const struct hm_value *root
         hm__import_took(im, processes, "processes: this is n");
     else
         hm__import_note(im, "the file does not give the number of processes");
-    accelerate_job(im, root);
+    accelerate_job(im, root, machines, processes);
 }
 
 static int accelerate_read(struct hm_imported *im, struct hm_err *err)

@@ -92,7 +92,8 @@ void hm__launch_init(struct launch *l)
         l->numbers[i] = NAN;
 }
 
-/* Reads a whole number that may have '_' between digits; NaN if the string is not such a number. */
+/* Reads a whole number that may have '_' between digits, or -1, with which some options choose the
+ * number themselves; NaN if the string is not such a number. */
 static double read_count(const char *text)
 {
     char digits[40];
@@ -104,7 +105,8 @@ static double read_count(const char *text)
             digits[length++] = *text;
     digits[length] = '\0';
     size_t used = hm__signed_read(digits, &value);
-    return used > 0 && used == length && !*text && fabs(value) < 1e15 ? value : NAN;
+    bool whole = used > 0 && used == length && !*text && value == floor(value);
+    return whole && value >= -1 && value < 1e15 ? value : NAN;
 }
 
 static bool is_false(const char *value)
@@ -364,6 +366,6 @@ void hm__launch_finish(struct hm_imported *im, struct launch *l)
     hm__json_put_text(j, "recompute", recompute_of(l));
     hm__json_put_number(j, "n", n);
     hm__import_took(im, l->used, "settings");
-    hm__import_left(im, l->unknown, "settings whose values are not numbers in the file");
+    hm__import_left(im, l->unknown, "settings whose values are not whole numbers in the file");
     put_job(im, l, n);
 }

@@ -18,65 +18,147 @@ struct sbatch {
     double gpus, gpus_per_node, gpus_per_task;
     char name[64], partition[64], type[32];
     double directives, other;
+    double unread; /* Number of directives whose values are not understood. */
+    bool lost;     /* True if n depends on one of them. */
 };
 
-/* Reads "[gpu:][type:]4" as a number of GPUs and stores their type. */
-static double read_gpus(struct sbatch *b, const char *value)
+/* Returns whether an item of a list of resources is a number of GPUs: gpu, gpu:4 or gpu:a100:4. */
+static bool is_gpu(const char *item)
 {
-    const char *number = strrchr(value, ':');
-    double count;
-
-    if (strncmp(value, "gpu:", 4) == 0)
-        value += 4;
-    number = number ? number + 1 : value;
-    if (number > value && isalpha((unsigned char)*value))
-        snprintf(b->type, sizeof(b->type), "%.*s", (int)((size_t)(number - 1 - value) % 32), value);
-    size_t used = hm__number_read(number, &count);
-    return used > 0 && (number[used] == '\0' || number[used] == ',' || number[used] == '(') ? count
-                                                                                            : NAN;
+    return strncmp(item, "gpu", 3) == 0 && (item[3] == '\0' || strchr(":,(", item[3]));
 }
 
+/*
+ * Reads an item "[gpu:][type:]4" of a list, which is one GPU if it has no number, and stores the
+ * type. Returns NaN if it is something else.
+ */
+static double read_gpu(struct sbatch *b, const char *item, size_t length)
+{
+    char text[64], *at = text, *colon;
+    double count;
+
+    snprintf(text, sizeof(text), "%.*s", (int)(length < sizeof(text) ? length : 0), item);
+    text[strcspn(text, "(")] = '\0'; /* Slurm prints the sockets in brackets. */
+    bool named = is_gpu(text);
+    if (named)
+        at += text[3] ? 4 : 3;
+    colon = strrchr(at, ':');
+    char *number = colon ? colon + 1 : at;
+    size_t used = hm__number_read(number, &count);
+    bool counted = used > 0 && number[used] == '\0';
+    if (counted && colon)
+        *colon = '\0';
+    if ((!counted || colon) && isalpha((unsigned char)*at))
+        snprintf(b->type, sizeof(b->type), "%.31s",
+                 b->type[0] && strcmp(b->type, at) != 0 ? "mixed" : at);
+    return counted ? count : named && !colon ? 1 : NAN;
+}
+
+/* Reads the GPUs in a list such as "gpu:a100:4,nvme:1", or "a100:4" if it only has GPUs. */
+static double read_gpus(struct sbatch *b, const char *list, bool only)
+{
+    double count = NAN;
+
+    for (size_t length; *list; list += length + (list[length] != '\0')) {
+        length = strcspn(list, ",");
+        if (only || is_gpu(list))
+            count = (isnan(count) ? 0 : count) + read_gpu(b, list, length);
+        if (isnan(count) && (only || is_gpu(list)))
+            return NAN;
+    }
+    return count;
+}
+
+/*
+ * Reads a whole number of at least 1, which may end in k or m (1024, 1048576). Of a range of nodes,
+ * such as 2-4, it is the smallest number.
+ */
 static double read_number(const char *value)
 {
-    double number;
+    double number, most;
+    size_t used = hm__number_read(value, &number);
 
-    return hm__number_read(value, &number) > 0 ? number : NAN;
+    if (used > 0 && value[used] && strchr("kKmM", value[used]))
+        number *= tolower((unsigned char)value[used++]) == 'k' ? 1024 : 1048576;
+    if (used > 0 && value[used] == '-') {
+        size_t more = hm__number_read(value + used + 1, &most);
+        used = more > 0 && most >= number ? used + 1 + more : 0;
+    }
+    return used > 0 && value[used] == '\0' && number >= 1 && number == floor(number) ? number : NAN;
+}
+
+/* Reads the memory of a node, which is in MiB without a unit; 0 means all memory. */
+static double read_memory(const char *value)
+{
+    double memory = hm__cell_memory(value);
+
+    if (*value && isdigit((unsigned char)value[strlen(value) - 1]))
+        memory *= 1048576;
+    return memory > 0 ? memory : NAN;
+}
+
+/* Reads the largest time of a job; without a colon or a dash, it is a number of minutes. */
+static double read_limit(const char *value)
+{
+    double minutes;
+    size_t used = hm__number_read(value, &minutes);
+
+    return used > 0 && value[used] == '\0' ? 60 * minutes : hm__cell_duration(value);
+}
+
+/* Returns the number that a directive sets; NULL if it sets none. */
+static double *find_number(struct sbatch *b, const char *name)
+{
+    const struct {
+        const char *letter, *name;
+        double *number;
+    } numbers[] = {
+        {"N", "nodes", &b->nodes},
+        {"n", "ntasks", &b->tasks},
+        {"", "ntasks-per-node", &b->tasks_per_node},
+        {"c", "cpus-per-task", &b->cpus_per_task},
+        {"t", "time", &b->limit_s},
+        {"", "mem", &b->memory},
+        {"G", "gpus", &b->gpus},
+        {"", "gpus-per-task", &b->gpus_per_task},
+        {"", "gpus-per-node", &b->gpus_per_node},
+        {"", "gres", &b->gpus_per_node},
+    };
+
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+        if (strcmp(name, numbers[i].letter) == 0 || strcmp(name, numbers[i].name) == 0)
+            return numbers[i].number;
+    return NULL;
 }
 
 /* Stores the value of a directive; `name` is its short or its long name. */
 static void set_directive(struct sbatch *b, const char *name, const char *value)
 {
-    b->directives++;
-    if (strcmp(name, "N") == 0 || strcmp(name, "nodes") == 0)
-        b->nodes = read_number(value);
-    else if (strcmp(name, "n") == 0 || strcmp(name, "ntasks") == 0)
-        b->tasks = read_number(value);
-    else if (strcmp(name, "ntasks-per-node") == 0)
-        b->tasks_per_node = read_number(value);
-    else if (strcmp(name, "c") == 0 || strcmp(name, "cpus-per-task") == 0)
-        b->cpus_per_task = read_number(value);
-    else if (strcmp(name, "t") == 0 || strcmp(name, "time") == 0)
-        /* A time without a colon or a dash is a number of minutes. */
-        b->limit_s = strchr(value, ':') || strchr(value, '-') ? hm__cell_duration(value)
-                                                              : 60 * read_number(value);
-    else if (strcmp(name, "mem") == 0)
-        b->memory = hm__cell_memory(value);
-    else if (strcmp(name, "J") == 0 || strcmp(name, "job-name") == 0)
+    double *number = find_number(b, name);
+    bool gres = strcmp(name, "gres") == 0;
+
+    if (gres && !is_gpu(value) && !strstr(value, ",gpu"))
+        number = NULL; /* Other resources than GPUs. */
+    if (number) {
+        *number = number == &b->limit_s  ? read_limit(value)
+                  : number == &b->memory ? read_memory(value)
+                  : gres || number == &b->gpus || number == &b->gpus_per_task ||
+                          number == &b->gpus_per_node
+                      ? read_gpus(b, value, !gres)
+                      : read_number(value);
+        bool all = number == &b->memory && strcmp(value, "0") == 0;
+        b->unread += isnan(*number) && !all;
+        b->lost |= isnan(*number) && number != &b->memory && number != &b->limit_s &&
+                   number != &b->cpus_per_task;
+    } else if (strcmp(name, "J") == 0 || strcmp(name, "job-name") == 0)
         snprintf(b->name, sizeof(b->name), "%.63s", value);
     else if (strcmp(name, "p") == 0 || strcmp(name, "partition") == 0)
         snprintf(b->partition, sizeof(b->partition), "%.63s", value);
-    else if (strcmp(name, "G") == 0 || strcmp(name, "gpus") == 0)
-        b->gpus = read_gpus(b, value);
-    else if (strcmp(name, "gpus-per-task") == 0)
-        b->gpus_per_task = read_gpus(b, value);
-    else if (strcmp(name, "gpus-per-node") == 0)
-        b->gpus_per_node = read_gpus(b, value);
-    else if (strcmp(name, "gres") == 0 && strncmp(value, "gpu", 3) == 0)
-        b->gpus_per_node = strcmp(value, "gpu") == 0 ? 1 : read_gpus(b, value);
     else {
-        b->directives--;
         b->other++;
+        return;
     }
+    b->directives++;
 }
 
 /* Reads the options of one #SBATCH directive: --name=value, --name value, -N 4 or -N4. */
@@ -99,12 +181,15 @@ static void read_directive(struct sbatch *b, char *p)
         if (is_long && name[length] != '=' && *value == '-')
             value =
                 name + length; /* This flag has no value, because another flag follows directly. */
-        size_t size = strcspn(value, " \t#");
+        const char quote[] = {*value, '\0'};
+        bool quoted = *value == '"' || *value == '\'';
+        value += quoted;
+        size_t size = strcspn(value, quoted ? quote : " \t#");
         ended = value[size];
         value[size] = '\0';
         set_directive(b, key, value);
         value[size] = ended;
-        p = value + size;
+        p = value + size + (quoted && ended);
     }
 }
 
@@ -141,11 +226,11 @@ static double workers_of(const struct sbatch *b, double nodes)
 {
     double tasks = !isnan(b->tasks) ? b->tasks : nodes * b->tasks_per_node;
 
-    if (!isnan(b->gpus))
+    if (b->gpus > 0)
         return b->gpus;
-    if (!isnan(b->gpus_per_node))
+    if (b->gpus_per_node > 0)
         return nodes * b->gpus_per_node;
-    if (!isnan(b->gpus_per_task))
+    if (b->gpus_per_task > 0)
         return tasks * b->gpus_per_task;
     return isnan(tasks) ? nodes : tasks;
 }
@@ -204,12 +289,13 @@ static int sbatch_read(struct hm_imported *im, struct hm_err *err)
      * The directives replace values from the command line, because Slurm allocates what the
      * directives request.
      */
-    launch.numbers[LAUNCH_NODES] = nodes_of(&b);
-    launch.numbers[LAUNCH_PER_NODE] = workers_of(&b, nodes_of(&b)) / nodes_of(&b);
+    launch.numbers[LAUNCH_NODES] = b.lost ? NAN : nodes_of(&b);
+    launch.numbers[LAUNCH_PER_NODE] = b.lost ? NAN : workers_of(&b, nodes_of(&b)) / nodes_of(&b);
     copy_type(&b, launch.accelerator, sizeof(launch.accelerator));
     put_facts(im, &b);
     hm__import_took(im, b.directives, "directives");
     hm__import_left(im, b.other, "other directives");
+    hm__import_left(im, b.unread, "directives whose values are not understood");
     hm__launch_finish(im, &launch);
     return 0;
 }

@@ -23,7 +23,8 @@ static double put_accelerator(struct hm_json *j, const char *text, const char *c
     snprintf(name, sizeof(name), "%.*s", (int)(colon ? colon - text : 63), text);
     count = count ? count : colon ? colon + 1 : "1";
     hm__json_put_text(j, name, count);
-    return hm__number_read(count, &value) > 0 ? value : NAN;
+    size_t used = hm__number_read(count, &value);
+    return used > 0 && count[used] == '\0' ? value : NAN;
 }
 
 /*
@@ -126,9 +127,10 @@ static void put_task(struct hm_imported *im, const struct hm_value *task)
 {
     struct hm_json *j = &im->facts;
     const struct hm_value *resources = hm__value_get(task, "resources");
-    double nodes = hm__value_number(task, "num_nodes");
+    double nodes = hm__value_is_open(hm__value_get(task, "num_nodes"))
+                       ? 1
+                       : hm__whole_count(im, task, "num_nodes", 1, 1e6);
 
-    nodes = isnan(nodes) ? 1 : nodes;
     hm__json_open(j, NULL, HM_JSON_OBJECT | HM_JSON_LINES);
     put_text(im, "name", hm__value_get(task, "name"));
     hm__json_put_number(j, "num_nodes", nodes);
@@ -144,7 +146,7 @@ static void put_task(struct hm_imported *im, const struct hm_value *task)
     hm__json_put_bool(j, "has_service", hm__value_get(task, "service") != NULL);
     hm__json_put_number(j, "n", nodes * count);
     hm__json_close(j);
-    if (!isnan(count))
+    if (!isnan(nodes * count))
         hm__import_took(im, nodes * count, "accelerators on %.0f nodes: this is n", nodes);
     put_cluster(im, hm__value_get(resources, "accelerators"), nodes, count);
 }

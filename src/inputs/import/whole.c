@@ -1,6 +1,7 @@
 /* Reads small files as trees; see whole.h. */
 #include "whole.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -130,4 +131,30 @@ const struct hm_value *hm__value_path(const struct hm_value *root, const char *p
 const char *hm__value_text(const struct hm_value *value)
 {
     return value && value->kind == HM_VALUE_SCALAR ? value->text : NULL;
+}
+
+bool hm__value_is_open(const struct hm_value *value)
+{
+    const char *text = hm__value_text(value);
+
+    return !value || value->kind == HM_VALUE_NULL ||
+           (text && (strcmp(text, "auto") == 0 || strcmp(text, "null") == 0));
+}
+
+double hm__whole_count(struct hm_imported *im, const struct hm_value *map, const char *key,
+                       double least, double most)
+{
+    const struct hm_value *value = hm__value_get(map, key);
+    const char *text = hm__value_text(value);
+    double number = NAN;
+
+    if (hm__value_is_open(value))
+        return NAN;
+    size_t used = text ? hm__signed_read(text, &number) : 0;
+    if (used > 0 && text[used] == '\0' && number >= least && number <= most &&
+        number == floor(number))
+        return number;
+    hm__import_left(im, NAN, "%s: '%.40s' is not a whole number from %.0f to %.0f", key,
+                    text ? text : hm__value_kind_name(value), least, most);
+    return NAN;
 }

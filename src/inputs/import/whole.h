@@ -35,6 +35,15 @@ const struct hm_value *hm__sibling_json(struct hm_imported *im, const char *path
 void hm__fact_value(struct hm_imported *im, const char *key, const struct hm_value *value);
 /* Finds a value by a path of keys separated by '.'; returns NULL if there is no such value. */
 const struct hm_value *hm__value_path(const struct hm_value *root, const char *path);
+/*
+ * Returns the whole number from `least` to `most` at a key of a configuration; it may be quoted,
+ * because launchers convert texts. Returns NaN if there is none, or if the launcher chooses it
+ * (null or auto). Another value is reported as left out, and NaN is returned.
+ */
+double hm__whole_count(struct hm_imported *im, const struct hm_value *map, const char *key,
+                       double least, double most);
+/* Returns whether a configuration leaves a value open: it is absent, null or auto. */
+bool hm__value_is_open(const struct hm_value *value);
 /* Returns the text of a scalar; NULL if the value is not a scalar. */
 const char *hm__value_text(const struct hm_value *value);
 
