@@ -10,7 +10,7 @@
 
 static int local_read(const char *path, char **ret_text, size_t *ret_length, struct hm_err *err)
 {
-    return hm__read_file(strcmp(path, "-") == 0 ? "/dev/stdin" : path, ret_text, ret_length, err);
+    return hm__read_file(path, ret_text, ret_length, err);
 }
 
 static bool local_exists(const char *path)

@@ -404,5 +404,11 @@ expect "a time limit ends a request and names the option" 2 "--trials: the reque
 expect "a request that takes far longer than the time limit is refused" 2 "--trials: the request needs about 1.9e+11 assignments of vertices and edges (31 numbers of workers x 1e+06 trials x 6000 vertices and edges), at least 1.5e+03 s; its time limit is 0.3 s" "${long[@]}" --time-limit 0.3s
 expect "a time limit must be a time" 2 "--time-limit" "${long[@]}" --time-limit 3kg
 expect "a time limit that is not reached changes nothing" 0 "Use 9 workers" howmany plan examples/fig1.yaml --time-limit 10min
+mkfifo "$work/nobody"
+expect "a time limit ends the wait for a job from a pipe" 2 "time limit of 0.3 s" timeout -k 1 20 howmany plan "$work/nobody" --time-limit 0.3s
+expect "and for a job on standard input" 2 "time limit of 0.3 s" timeout -k 1 20 howmany plan - --time-limit 0.3s <> "$work/nobody"
+expect "Ctrl-C ends the wait, too" 130 "interrupted" timeout --preserve-status -s INT -k 20 0.5 howmany plan "$work/nobody"
+{ echo "not a job" && cat examples/fig1.yaml; } >"$work/second.yaml"
+expect "standard input is read from its position" 0 "Use 9 workers" sh -c "{ read line && howmany plan -; } <'$work/second.yaml'"
 expect "Ctrl-C ends a request" 130 "interrupted" timeout --preserve-status -s INT -k 20 1 "${long[@]}"
 finish

@@ -254,7 +254,7 @@ char *cli_read(const char *path, size_t *length, struct hm_err *err)
 {
     char *text = NULL;
 
-    hm__read_file(strcmp(path, "-") == 0 ? "/dev/stdin" : path, &text, length, err);
+    hm__read_file(path, &text, length, err);
     return text;
 }
 

@@ -40,7 +40,8 @@ int hm__cluster_read(const struct hm_catalog *catalog, const struct hm_spec *spe
  */
 int hm__read_tree(struct hm_arena *arena, const struct hm_spec *spec, struct hm_value **ret_root,
                   bool *ret_old, struct hm_err *err);
-/* Reads a whole file of at most HM_VALUE_BYTES; the caller frees *ret_text with hm_text_free. */
+/* Reads a whole file, "-" for standard input, of at most HM_VALUE_BYTES; the caller frees *ret_text
+ * with hm_text_free. */
 int hm__read_file(const char *path, char **ret_text, size_t *ret_length, struct hm_err *err);
 
 /* Limits for the graphs of an untrusted specification: the numbers of vertices and edges, and the

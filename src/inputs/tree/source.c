@@ -35,7 +35,7 @@ struct hm_source {
     uint64_t file_left; /* Bytes that may still be read from the file or from `inner`. */
     bool inflate;       /* True if the bytes are a deflate stream without a header. */
     int file;           /* Open file; -1 for bytes in memory. */
-    bool is_pipe;       /* True if reading the file may wait for another program. */
+    bool waits;         /* As hm__file_waits. */
     const char *memory; /* Bytes that have not been read yet; borrowed. */
     size_t memory_left;
     char path[256];
@@ -79,26 +79,33 @@ static struct hm_source *source_new(const char *name)
     return s;
 }
 
-/* Opens a file. A named pipe is opened at once; source_wait waits for its writer. */
-static int open_to_read(const char *path)
+int hm__file_open(const char *path)
 {
     struct stat facts;
     bool named_pipe = stat(path, &facts) == 0 && S_ISFIFO(facts.st_mode);
-    int file = open(path, O_RDONLY | O_CLOEXEC | (named_pipe ? O_NONBLOCK : 0));
 
+    if (strcmp(path, "-") == 0)
+        return dup(STDIN_FILENO);
+    int file = open(path, O_RDONLY | O_CLOEXEC | (named_pipe ? O_NONBLOCK : 0));
     if (file >= 0 && named_pipe)
         fcntl(file, F_SETFL, 0);
     return file;
 }
 
-/* Waits until a pipe has bytes or ends, or the budget is spent. */
-static int source_wait(const struct hm_source *s, struct hm_err *err)
+bool hm__file_waits(int file)
+{
+    struct stat facts;
+
+    return fstat(file, &facts) == 0 && !S_ISREG(facts.st_mode) && !S_ISDIR(facts.st_mode);
+}
+
+int hm__file_wait(int file, struct hm_err *err)
 {
     enum { LOOK_MS = 50 };
-    struct pollfd ready = {.fd = s->file, .events = POLLIN};
+    struct pollfd ready = {.fd = file, .events = POLLIN};
     int rc = 0;
 
-    while (s->is_pipe && rc == 0 && poll(&ready, 1, LOOK_MS) <= 0)
+    while (rc == 0 && poll(&ready, 1, LOOK_MS) <= 0)
         rc = hm__budget_check(NULL, err);
     return rc;
 }
@@ -109,15 +116,14 @@ int hm__source_open(const char *path, struct hm_source **ret_source, struct hm_e
 
     if (!s)
         return hm__fail_nomem(err);
-    s->file = strcmp(path, "-") == 0 ? dup(STDIN_FILENO) : open_to_read(path);
+    s->file = hm__file_open(path);
     if (s->file < 0) {
         hm__fail(err, HM_E_IO, "cannot open: %s", strerror(errno));
         hm__err_at(err, path, 0);
         hm__source_close(s);
         return HM_E_IO;
     }
-    struct stat facts;
-    s->is_pipe = fstat(s->file, &facts) == 0 && S_ISFIFO(facts.st_mode);
+    s->waits = hm__file_waits(s->file);
     *ret_source = s;
     return 0;
 }
@@ -232,7 +238,7 @@ static int raw_take(struct hm_source *s, void *buffer, size_t room, size_t *ret_
     }
     if (room > s->file_left)
         room = (size_t)s->file_left;
-    int rc = source_wait(s, err);
+    int rc = s->waits ? hm__file_wait(s->file, err) : 0;
     if (rc)
         return rc;
     do

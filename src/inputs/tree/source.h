@@ -8,6 +8,14 @@
 
 struct hm_source;
 
+/* Opens a file to read, "-" for standard input, without waiting for the writer of a named pipe.
+ * Returns its descriptor, or -1 with errno. */
+int hm__file_open(const char *path);
+/* Returns whether reading a file may wait for another program or a person. */
+bool hm__file_waits(int file);
+/* Waits until such a file has bytes or ends, or the budget of the thread is spent. */
+int hm__file_wait(int file, struct hm_err *err);
+
 /* Opens a file; "-" is standard input. A file that begins with the magic number of a codec in
  * unpack.h (gzip, zstd, lz4, snappy, lzf) is decompressed. */
 int hm__source_open(const char *path, struct hm_source **ret_source, struct hm_err *err);
