@@ -278,6 +278,11 @@ check "a table of an earlier version keeps its columns" sh -c "awk -F, 'NF != 9'
 expect "a record that is not a table is refused" 2 "" howmany bench 'true {n}' --n 1,2 --record "$work/garbage.jsonl"
 expect "a record with other quantities is refused" 2 "have no size" howmany bench 'true {n} {size}' --n 1,2 --size 1 --record "$work/b.jsonl"
 expect "a name that is already a column is refused before any run" 2 "appears twice" howmany bench 'false {n} {cores}' --n 1,2 --vary cores=1,2
+for quantity in Batch=2 job=1 x=1e60; do
+  expect "so is $quantity, which a table does not keep as a number of this name" 2 "no numbers under the name '${quantity%=*}'" howmany bench 'false {n}' --n 1,2 --vary "$quantity"
+done
+printf '{"n":1,"lr":"auto","seconds":1}\n' >"$work/texts.jsonl"
+expect "a record with texts for a quantity is refused" 2 "have no numbers for lr; give another file" howmany bench 'false {n}' --n 1,2 --vary lr=1 --record "$work/texts.jsonl"
 expect "a size of 0 is refused before any run" 2 "must be more than 0" howmany bench 'false {n} {size}' --n 1,2 --size 0,1
 expect "invalid terms are refused before any run" 2 "'foo'" howmany bench 'false {n}' --n 1,2,4 --terms 1,foo
 expect "a target outside the axes is refused before any run" 2 "which is not an axis of the runs" howmany bench 'false {n}' --n 1,2 --design --target n=8,foo=3

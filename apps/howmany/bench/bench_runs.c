@@ -339,6 +339,22 @@ static int check_target(const struct bench_session *s)
     return 0;
 }
 
+/* Reports a quantity whose column has another name or texts in a table of runs, where the quantity
+ * would not be found again. */
+static int check_names(const struct bench_session *s, const struct hm_runs *runs)
+{
+    int rc = 0;
+
+    for (size_t k = 0; rc == 0 && k < s->axes.count; k++) {
+        const struct hm_column *column = hm_runs_column(runs, s->axes.names[k]);
+        if (!column || !column->values)
+            rc = cli_complain("bench: a table of runs has no numbers under the name '%s'; give the "
+                              "quantity another name",
+                              s->axes.names[k]);
+    }
+    return rc;
+}
+
 /*
  * Reports duplicate names, values out of range and invalid terms before anything runs. To find
  * them, a table of all configurations with an arbitrary time is read, and the terms are compiled.
@@ -365,6 +381,7 @@ static int check_fit_terms(const struct bench_session *s)
     struct hm_runs *runs = rc == 0 ? launch_record_runs(&trial, &err) : NULL;
     if (rc == 0 && !runs)
         rc = cli_report(&err);
+    rc = rc ? rc : check_names(s, runs);
     if (rc == 0 && hm_fit_new(runs, &settings, &fit, &err) && err.code != HM_E_MISSING)
         rc = cli_report(&err);
     hm_fit_free(fit);

@@ -57,6 +57,15 @@ static void copy_earlier_runs(struct launch_record *r, const struct hm_runs *bef
     }
 }
 
+/* Returns whether a column has a text in some row. */
+static bool has_texts(const struct hm_column *column, size_t rows)
+{
+    for (size_t i = 0; column->labels && i < rows; i++)
+        if (column->labels[i])
+            return true;
+    return false;
+}
+
 /* Reads the runs of an existing file, which must have all columns of the new rows. */
 static int read_earlier_runs(struct launch_record *r, const char *path)
 {
@@ -72,12 +81,14 @@ static int read_earlier_runs(struct launch_record *r, const char *path)
             hm__err_hint(&err, "if the row was cut, remove it and continue; the other runs stay");
         return cli_report(&err);
     }
-    for (size_t i = 0; i < r->axes; i++)
-        if (!hm_runs_column(before, r->names[i])) {
-            hm_runs_free(before);
-            return cli_complain("--record: the runs in %s have no %s; give another file", path,
-                                r->names[i]);
-        }
+    for (size_t i = 0; i < r->axes; i++) {
+        const struct hm_column *column = hm_runs_column(before, r->names[i]);
+        if (column && !has_texts(column, before->count))
+            continue;
+        hm_runs_free(before);
+        return cli_complain("--record: the runs in %s have no %s%s; give another file", path,
+                            column ? "numbers for " : "", r->names[i]);
+    }
     copy_earlier_runs(r, before);
     hm_runs_free(before);
     return 0;
