@@ -23,6 +23,18 @@ idx() { # NAME HEX…
   printf "$(printf '%s' "$*" | sed 's/[0-9a-f][0-9a-f]/\\x&/g; s/ //g')" >"$name"
 }
 
+noted() { # FILE: says that the file may be cut
+  run timeout 60 howmany train -n 1 -i 1 -d "$1"
+  [ "$code" -eq 0 ] && grep -q "^howmany: $1 does not end in a newline" "$work/err"
+}
+printf '+1 1:1\n-1 1:25' >cut.svm
+printf 'label,x\n1,2\n-1,3' >cut.csv
+printf '+1 1:1\n-1 1:25\n' >whole.svm
+gzip -k cut.csv
+check "a LIBSVM file that may be cut is noted" noted cut.svm
+check "and so is a CSV file" noted cut.csv
+check "a complete one is not" sh -c "! { howmany train -n 1 -i 1 -d whole.svm 2>&1 >/dev/null | grep newline; }"
+check "and a compressed one is not, because it would be damaged" sh -c "! { howmany train -n 1 -i 1 -d cut.csv.gz 2>&1 >/dev/null | grep newline; }"
 printf '+1 1:1 2:1\n-1 3:1 2:5\n' >order.svm
 refused "a feature index out of order" "order.svm:2: " -d order.svm
 printf '+1 1:1\nmaybe 3:1\n' >label.svm

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "format.h"
+#include "notes.h"
 #include "train_session.h"
 
 static int load_train_cluster(struct train_session *s)
@@ -89,6 +90,13 @@ static int check_memory(const struct train_session *s, const struct hm_data_shap
                         hm__show_bytes(bytes, needed), hm__show_bytes(available, free_here));
 }
 
+/* Says on standard error that a file may be cut in its last number. */
+static void note_cut(const struct hm_data_spec *data, const struct hm_data_shape *shape)
+{
+    if (shape->cut)
+        fprintf(stderr, "howmany: %s " HM_NOTE_CUT "\n", data->path);
+}
+
 /* Reads all data once, so that every row is checked before any rank starts. */
 static int scan_data(struct train_session *s)
 {
@@ -97,10 +105,14 @@ static int scan_data(struct train_session *s)
     struct hm_text value = {0};
     int rc = shape ? hm__data_scan(&s->options.data, shape, &err) : HM_E_NOMEM;
 
+    if (rc == 0)
+        note_cut(&s->options.data, shape);
     rc = rc ? rc : train_labels_check(&s->options, shape, &err);
     if (rc == 0 && s->options.has_test) {
         struct hm_data_shape *test = calloc(1, sizeof(*test));
         rc = test ? hm__data_scan(&s->options.test, test, &err) : HM_E_NOMEM;
+        if (rc == 0)
+            note_cut(&s->options.test, test);
         free(test);
     }
     rc = rc ? cli_report(&err) : train_servers_check(&s->options, shape);

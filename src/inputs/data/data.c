@@ -245,6 +245,7 @@ int hm__data_scan(const struct hm_data_spec *spec, struct hm_data_shape *ret_sha
     if (rc == 0) {
         shape.features = (double)data->features;
         shape.sparse = data->reader->sparse;
+        shape.cut = data->cut;
         *ret_shape = shape;
     }
     hm__data_close(data);

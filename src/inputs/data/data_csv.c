@@ -84,6 +84,7 @@ static int next_csv(struct hm_data *data, struct hm_rows *block, struct hm_err *
     if (rc <= 0)
         return rc;
     data->line = hm__csv_line(t->csv);
+    data->cut = hm__csv_is_cut(t->csv);
     for (size_t i = 0; i <= data->features; i++) {
         double *place = i == t->label ? &label : &t->values[i - (i > t->label)];
         if (!is_number(fields[i], place)) {

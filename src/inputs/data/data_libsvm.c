@@ -78,6 +78,7 @@ static int read_line(struct hm_data *data, struct libsvm *in, const char **ret_l
             end = start + left;
             *end = '\n';
             in->length++;
+            data->cut = !hm__source_finds_damage(in->source);
         }
         if (end) {
             in->lines = data->line;

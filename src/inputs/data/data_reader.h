@@ -34,6 +34,7 @@ struct hm_data {
     double row;      /* Number of the next row, counted from 0. */
     size_t features; /* Number of features from the header; for LIBSVM, the largest index so far. */
     int line;        /* Line of the last row, or of the row that is being read. */
+    bool cut;    /* True if the last line that was read has no line break, so that it may be cut. */
     double read; /* Number of rows read so far, including rows that do not belong to the sample. */
     struct hm_rows left_out; /* Storage for a row that is read and checked but does not belong to
                                 the sample; owned. */

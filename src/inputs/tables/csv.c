@@ -24,6 +24,7 @@ struct hm_csv {
     int line;              /* Line number of the next byte, counted from 1. */
     int row_line;          /* Line on which the current row began. */
     bool hash;             /* True if the first byte of the row is '#'. */
+    bool last;             /* True if the row ends with the input, without a line break. */
     struct hm_text row;    /* The fields of the row, each followed by NUL. */
     size_t *starts;        /* Offset of each field in `row`; owned. */
     size_t count, room;    /* Number of fields in the row, and capacity of `starts`. */
@@ -152,6 +153,7 @@ static int read_record(struct hm_csv *csv, struct hm_err *err)
             continue;
         if (c == -1 || c == '\n') {
             csv->line += c == '\n';
+            csv->last = c == -1;
             break;
         }
         char byte = (char)c;
@@ -340,6 +342,11 @@ int hm__csv_next(struct hm_csv *csv, char ***ret_fields, struct hm_err *err)
 const char *hm__csv_name(const struct hm_csv *csv, size_t column)
 {
     return column_name(csv, column);
+}
+
+bool hm__csv_is_cut(const struct hm_csv *csv)
+{
+    return csv->last && !(csv->source && hm__source_finds_damage(csv->source));
 }
 
 int hm__csv_line(const struct hm_csv *csv)

@@ -36,6 +36,8 @@ int hm__csv_need(const struct hm_csv *csv, const char *name, int *ret_column, st
  * header has several columns. The fields are valid until the next call.
  */
 int hm__csv_next(struct hm_csv *csv, char ***ret_fields, struct hm_err *err);
+/* Returns whether the last row has no line break, so that a file without a checksum may be cut. */
+bool hm__csv_is_cut(const struct hm_csv *csv);
 /* Returns the line on which the last row began. */
 int hm__csv_line(const struct hm_csv *csv);
 /* Returns the name of the file. */
