@@ -346,6 +346,10 @@ if [ "$HM_SANITIZE" = none ] && command -v readelf >/dev/null; then
   check "the stack is not executable" sh -c "grep GNU_STACK '$work/elf' | grep -qv RWE"
 fi
 
+for command in "bench true --n 1" train compare "study examples/study.yaml" steer "lab up -n 2"; do
+  expect "howmany ${command%% *} --dry-run has no JSON" 2 "${command%% *}: --dry-run prints commands, not JSON" howmany $command --dry-run --json
+done
+
 # ---- files beside the output
 awk 'BEGIN {print "m,iteration,seconds,loss"; for (m = 1; m <= 4; m *= 2) for (i = 1; i <= 20; i++) printf "%d,%d,%g,%g\n", m, i, i / m, exp(-i / (4 + m)) + 0.01}' >"$work/traces.csv"
 echo precious >"$work/victim"

@@ -81,6 +81,7 @@ int cli_parse(const struct cli_command *command, const struct cli_options *optio
               bool *ret_help)
 {
     struct getopt_tables tables = {0};
+    bool dry_run = false, json = false;
     int id, rc = 0;
 
     make_tables(options, &tables);
@@ -98,8 +99,12 @@ int cli_parse(const struct cli_command *command, const struct cli_options *optio
         if (index < 0)
             return unknown_option(command, options,
                                   optopt > 0 && optopt < 128 ? letter : argv[optind - 1]);
+        dry_run |= strcmp(options->items[index].name, "dry-run") == 0;
+        json |= strcmp(options->items[index].name, "json") == 0;
         rc = accept(state, index, optarg);
     }
+    if (rc == 0 && dry_run && json)
+        rc = cli_complain("%s: --dry-run prints commands, not JSON", command->name);
     if (rc == 0 && command->dashes && strcmp(argv[optind - 1], "--") == 0)
         rc = accept(state, CLI_DASHES, NULL);
     for (; rc == 0 && optind < argc; optind++)
