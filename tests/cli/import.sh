@@ -36,6 +36,12 @@ expect "a cut file is partial, with exit 0" 0 ", partial" i "$work/cut.json"
 expect "missing workers are asked for by name" 0 "is not in the file: set n=8" i "$work/train.log"
 expect "a table without workers is not written" 2 "n, the number of workers, is not in the file" i "$work/train.log" -o -
 check "workers that are given are written" sh -c "howmany import $work/train.log --set n=16 -o - | sed -n 2p | grep -qx '16,0.1'"
+for n in abc 0 1.5 1e300 9007199254740993 ""; do
+  expect "workers that are given as '$n' are refused" 2 "--set: n: '$n' is not a whole number of at least 1" i "$work/train.log" --set "n=$n" -o -
+done
+expect "so is a property without a value" 2 "--set: 'n' is not NAME=VALUE" i "$work/train.log" --set n
+cp "$work/train.log" "$work/run_n99999999999999999999.log"
+expect "and a file name with too many workers gives none" 0 "is not in the file: set n=8" i "$work/run_n99999999999999999999.log"
 expect "workers come from file names, with a note" 0 "n = 4 comes from the file name" i "$work/logs/run_n4.log"
 check "a folder is one table" sh -c "test \$(howmany import $work/logs -o - | wc -l) = 41"
 check "traces are written on request" sh -c "howmany import $work/logs --to traces -o - | head -n 1 | grep -qx n,iteration,loss,seconds"

@@ -126,6 +126,28 @@ double hm__import_given(const struct hm_imported *im, const char *name)
     return used > 0 && text[used] == '\0' ? value : NAN;
 }
 
+static bool is_count(double n)
+{
+    return n >= 1 && n <= HM_COUNT_MOST && n == floor(n);
+}
+
+/* Checks the form of the properties that are given with a file, and the number of workers. */
+static int check_given(const struct hm_imported *im, struct hm_err *err)
+{
+    const char *text = hm__import_given_text(im, "n");
+    double n = hm__import_given(im, "n");
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < im->set_count; i++)
+        if (strcspn(im->set[i], "=") == 0 || !strchr(im->set[i], '='))
+            rc = hm__fail(err, HM_E_SYNTAX, "'%.60s' is not NAME=VALUE", im->set[i]);
+    if (rc == 0 && text && !is_count(n))
+        rc = hm__fail(err, HM_E_RANGE, "n: '%.60s' is not a whole number of at least 1", text);
+    if (rc)
+        hm__err_at(err, "set", 0);
+    return rc;
+}
+
 /* Finds a number of workers in a file name such as "run_n8.log", "64gpu.out" or "np=16/x". */
 static double n_of_name(const char *name)
 {
@@ -140,8 +162,7 @@ static double n_of_name(const char *name)
             hm__number_read(p, &value);
         for (size_t i = 0; used > 0 && i < sizeof(after) / sizeof(after[0]); i++) {
             size_t gap = p[used] == '_' || p[used] == '-' ? 1 : 0;
-            if (strncmp(p + used + gap, after[i], strlen(after[i])) == 0 && value >= 1 &&
-                value == floor(value))
+            if (strncmp(p + used + gap, after[i], strlen(after[i])) == 0 && is_count(value))
                 return value;
         }
         for (size_t i = 0; starts && i < sizeof(before) / sizeof(before[0]); i++) {
@@ -152,7 +173,7 @@ static double n_of_name(const char *name)
             if (used > 0)
                 hm__number_read(p + length, &value);
             char end = p[length + used];
-            if (used > 0 && !isalpha((unsigned char)end) && value >= 1 && value == floor(value))
+            if (used > 0 && !isalpha((unsigned char)end) && is_count(value))
                 return value;
         }
     }
@@ -418,6 +439,8 @@ int hm__import_new(const struct hm_import_from *from, struct hm_imported **ret_i
     int rc = im->name ? open_source(im, from, &source, err) : hm__fail_nomem(err);
     if (rc == 0)
         rc = hm__stream_init(&im->in, source, err);
+    if (rc == 0)
+        rc = check_given(im, err);
     if (rc == 0)
         rc = read_contents(im, from->as, err);
     hm__stream_release(&im->in);
