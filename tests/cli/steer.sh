@@ -60,7 +60,7 @@ for ((k = 0; k < 400; k++)); do
   i=$((i + 1)) loss=$((loss * keep / 100))
   echo "$i $loss" >"$state.new" && mv "$state.new" "$state"
   [ ! -e die-at-$i ] || { rm "die-at-$i"; kill -9 $$; }
-  printf '%s{"iteration":%d,"loss":0.%06d}\n' "${PREFIX:-}" "$i" "$loss"
+  printf '%s{"iteration":%d,"loss":0.%06d%s}\n' "${PREFIX:-}" "$i" "$loss" "${MORE:-}"
 done
 END
 chmod +x toy.sh
@@ -93,6 +93,11 @@ expect "a piece that cannot be read is not called damaged" 2 "piece-0001.jsonl c
 touch die-at-3
 dies() { toy --folder dies.steer >out 2>err && grep -q "slow on 2 workers failed\|fast on . workers failed" err && test ! -e die-at-3; }
 check "a program that dies is started again from its checkpoint" dies
+impossible() {
+  MORE=',"seconds":-5' howmany steer --command './toy.sh {n} fast {checkpoint} {resume}' --m 2 --reach 0.001 --folder negative.steer >/dev/null
+  jq -se 'map(.seconds // empty) | length > 0 and min > 1e-6' negative.steer/piece-0000.jsonl
+}
+check "a reported time that no iteration can have is not used" impossible
 matched() { PREFIX='loss ' howmany steer --command './toy.sh {n} fast {checkpoint} {resume}' --m 2 --reach 0.001 --pattern '"loss":([0-9.]+)' --folder pattern.steer | grep -q '^Reached'; }
 check "--pattern finds the loss in other lines" matched
 expect "--within ends the training" 1 "the time is over" toy --within 50ms --folder within.steer

@@ -191,8 +191,10 @@ static void piece_take(struct piece_run *r, const struct raw_point *raw, double 
     if (!(steps > 0) || !isfinite(raw->loss))
         return;
     double elapsed = isnan(raw->elapsed_s) ? r->begin_s + wall : raw->elapsed_s;
-    double seconds = !isnan(raw->seconds) ? raw->seconds : (elapsed - r->raw_s) / steps;
-    r->times_reported = r->times_reported || !isnan(raw->seconds);
+    /* A reported time that no iteration can have is not used. */
+    bool reported = raw->seconds > 0 && raw->seconds <= HM_RUN_MOST;
+    double seconds = reported ? raw->seconds : (elapsed - r->raw_s) / steps;
+    r->times_reported = r->times_reported || reported;
     double since = r->task->virtual_time ? elapsed - r->begin_s : wall;
     struct steer_point point = {.iteration = r->offset + iteration - r->begin_count,
                                 .loss = raw->loss,
