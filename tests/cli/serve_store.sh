@@ -77,6 +77,8 @@ suite() { # STORE KIND
   problem "$kind: an invalid condition gets 400" 400 '.field == "where"' "$url/v1/runs?where=n"
   problem "$kind: an unknown column to sort by gets 422" 422 '.field == "sort"' "$url/v1/runs?sort=nothere"
   problem "$kind: an invalid page gets 422" 422 'true' "$url/v1/runs?after=nonsense"
+  problem "$kind: a limit that is given twice gets 422" 422 '.field == "limit" and (.detail | contains("twice"))' "$url/v1/runs?limit=1&limit=2"
+  answers "$kind: but conditions may be given several times" '.runs | length == 0' "$url/v1/runs?where=n=1&where=n=2"
   problem "$kind: a page that is too large gets 422" 422 '.field == "limit"' "$url/v1/runs?limit=1000000"
   problem "$kind: a query cannot name a store" 422 '.field == "record"' "$url/v1/runs?record=/tmp/x.db"
   wrong "$kind: a body cannot name a store" 422 '.field == "record"' /v1/runs '{"runs":[{"n":1}],"record":"/tmp/x.db"}'

@@ -375,6 +375,27 @@ static void wrong_keys_of_configurations_are_named(void **state)
     }
 }
 
+/* A token cannot use more experts than a layer has. */
+static void experts_of_a_token_are_limited(void **state)
+{
+    (void)state;
+    for (int each = 4; each <= 5; each++) {
+        struct hm_imported *im = NULL;
+        struct hm_err err = {0};
+        char text[400];
+        snprintf(text, sizeof(text),
+                 "{\"model_type\": \"mixtral\", \"hidden_size\": 8, \"intermediate_size\": 16, "
+                 "\"num_hidden_layers\": 2, \"num_attention_heads\": 2, \"vocab_size\": 10, "
+                 "\"num_local_experts\": 4, \"num_experts_per_tok\": %d}",
+                 each);
+        int rc = import_bytes("hf-config", text, strlen(text), &im, &err);
+        assert_int_equal(rc, each > 4 ? HM_E_CONFLICT : 0);
+        assert_string_equal(err.message,
+                            each > 4 ? "a token uses 5 experts, but a layer has 4" : "");
+        hm__import_free(im);
+    }
+}
+
 /* Blanks may precede a unit; a latency that cannot be read is not 0. */
 static void units_of_platforms_are_read(void **state)
 {
@@ -418,6 +439,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(jobs_beyond_the_limit_are_counted),
         cmocka_unit_test(wrong_keys_of_configurations_are_named),
+        cmocka_unit_test(experts_of_a_token_are_limited),
         cmocka_unit_test(units_of_platforms_are_read),
         cmocka_unit_test(checksums_of_zip_members_are_compared),
         cmocka_unit_test(bytes_after_gzip_data_are_damage),

@@ -138,7 +138,10 @@ static int create_unnamed(const struct cli_draft *d, mode_t mode)
 {
     char folder[PATH_MAX];
     int length = folder_length(d->real);
+    mode_t mask = umask(077);
 
+    umask(mask);
+    mode &= ~mask; /* Older kernels do not apply the mask to such files on all file systems. */
     snprintf(folder, sizeof(folder), "%.*s", length > 0 ? length : 1, length > 0 ? d->real : ".");
     /* The file gets its name through the list of open files. */
     return access(OPEN_FILES, X_OK) == 0 ? open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, mode)

@@ -40,7 +40,26 @@ bool api_takes_field(const struct api_verb *how, const struct hm_request_field *
     return !(f->flags & local) && f->kind != HM_REQUEST_OUTPUT;
 }
 
-/* Refuses a query key that is allowed only on the command line. */
+/* Returns whether each value of a field that is given several times is added to the others. */
+static bool field_adds_up(const struct hm_request_field *f)
+{
+    return f->kind == HM_REQUEST_CHOICES || f->kind == HM_REQUEST_TEXTS ||
+           f->kind == HM_REQUEST_PAIRS || f->kind == HM_REQUEST_DOCUMENTS ||
+           f->kind == HM_REQUEST_MACHINES;
+}
+
+/* Refuses a query key that would replace an earlier value. */
+static int check_repeat(const struct api_verb *how, const struct hm_request *request,
+                        const char *key, struct hm_err *err)
+{
+    const struct hm_request_field *f = hm__verb_field(how->verb, key);
+
+    if (!f || !hm__request_given(request, key) || field_adds_up(f))
+        return 0;
+    return hm__request_fail(err, f->name, HM_E_CONFLICT, "this field is given twice");
+}
+
+/* Refuses a field that is allowed only on the command line. */
 static int check_key(const struct api_verb *how, const char *key, struct hm_err *err)
 {
     const struct hm_request_field *f = hm__verb_field(how->verb, key);
@@ -100,6 +119,8 @@ static int read_pair(const struct api_verb *how, struct hm_request *request, con
         rc = hm__request_fail(err, "query", HM_E_SYNTAX, "the query cannot be decoded");
     if (rc == 0)
         rc = check_key(how, key, err);
+    if (rc == 0)
+        rc = check_repeat(how, request, key, err);
     const struct hm_request_field *f = rc == 0 ? hm__verb_field(how->verb, key) : NULL;
     bool document = f && (f->kind == HM_REQUEST_DOCUMENT || f->kind == HM_REQUEST_DOCUMENTS);
     if (rc == 0 && document)

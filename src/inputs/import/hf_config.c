@@ -375,6 +375,12 @@ static int count_config(struct hm_imported *im, const struct hm_value *config, s
         hm__err_field(err, c.missing);
         return HM_E_MISSING;
     }
+    if (c.experts_per_token > c.experts) {
+        hm__fail(err, HM_E_CONFLICT, "a token uses %g experts, but a layer has %g",
+                 c.experts_per_token, c.experts);
+        hm__err_field(err, "num_experts_per_tok");
+        return HM_E_CONFLICT;
+    }
     if (!(c.parameters > 0 && c.parameters + c.extra < 9007199254740992.0 && c.products < 9e15))
         return hm__fail(err, HM_E_RANGE, "the sizes give %g parameters", c.parameters);
     if (!name)
