@@ -62,7 +62,8 @@ double http_loop_now(const struct http_loop *loop)
     return loop->now;
 }
 
-bool http_loop_hold(struct http_loop_shared *s, size_t bytes)
+/* Adds bytes to the memory in use, if the limit is not exceeded. */
+static bool loop_hold(struct http_loop_shared *s, size_t bytes)
 {
     if (atomic_fetch_add(&s->held, bytes) + bytes <= s->held_max)
         return true;
@@ -400,7 +401,7 @@ static bool drop_reader(struct http_loop *l)
 
 bool http_loop_claim(struct http_loop *l, size_t bytes)
 {
-    while (!http_loop_hold(l->shared, bytes))
+    while (!loop_hold(l->shared, bytes))
         if (bytes > l->shared->held_max || !drop_reader(l))
             return false;
     return true;

@@ -92,15 +92,12 @@ double http_loop_now(const struct http_loop *loop); /* Returns the time at which
                                                        iteration of the loop began, in seconds. */
 
 /*
- * Adds bytes to the memory in use (`held`). Returns false if the limit held_max would be exceeded.
- */
-bool http_loop_hold(struct http_loop_shared *shared, size_t bytes);
-void http_loop_unhold(struct http_loop_shared *shared, size_t bytes);
-/*
- * The same, but while the limit is exceeded, closes connections of this loop whose clients have
- * been reading a response for more than half a second, and frees these responses.
+ * Adds bytes to the memory in use (`held`). While the limit held_max would be exceeded, closes
+ * connections of this loop whose clients have been reading a response for more than half a second,
+ * which frees these responses. Returns false if that is not enough.
  */
 bool http_loop_claim(struct http_loop *loop, size_t bytes);
+void http_loop_unhold(struct http_loop_shared *shared, size_t bytes);
 
 void http_peer_enter(struct http_peer *peer, enum http_phase phase);
 /*

@@ -17,11 +17,11 @@ struct hm_data_shape {
     /* True if the data should be stored in sparse form; this is the case for LIBSVM files and
      * generated sparse data. */
     bool sparse;
+    bool cut; /* True if the last line of the file has no line break, so that it may be cut. */
     size_t classes; /* Number of distinct labels; 0 if there are more than HM_DATA_CLASSES. */
     double labels[HM_DATA_CLASSES]; /* The distinct labels in increasing order. */
     int lines[HM_DATA_CLASSES];     /* Line of the file on which each label first appears. */
-    bool cut; /* True if the last line of the file has no line break, so that it may be cut. */
-    double largest_entries; /* Largest number of nonzero entries in one row. */
+    double largest_entries;         /* Largest number of nonzero entries in one row. */
 };
 
 struct hm_data;

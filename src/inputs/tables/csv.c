@@ -214,14 +214,16 @@ static int open_input(struct hm_csv *csv, const char *path, struct hm_err *err)
         rc = hm__fail_nomem(err);
     if (rc == 0 && path)
         rc = hm__source_open(path, &csv->source, err);
+    if (rc)
+        return rc;
     csv->line++;
     /* Spreadsheets write a byte order mark, before the quote or '#' with which a line may begin. */
-    int first = rc ? 0 : peek_byte(csv, err);
+    int first = peek_byte(csv, err);
+    if (first < -1)
+        return first + 1;
     if (first >= 0)
         csv->at += hm__text_mark(csv->data + csv->at, csv->length - csv->at);
-    else if (first < -1)
-        rc = first + 1;
-    return rc ? rc : read_header(csv, err);
+    return read_header(csv, err);
 }
 
 int hm__csv_open(const char *path, struct hm_csv **ret_csv, struct hm_err *err)

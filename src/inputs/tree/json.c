@@ -312,7 +312,9 @@ int hm__json_parse(struct hm_arena *arena, const char *text, size_t length, cons
         hm__err_at(err, r.source, 0);
         return HM_E_LIMIT;
     }
-    r.at += hm__text_mark(text, length);
+    size_t mark = hm__text_mark(text, length);
+    if (mark > 0) /* The text may be NULL if it is empty. */
+        r.at += mark;
     int rc = read_value(&r, 1, root);
     skip_blanks(&r);
     if (rc == 0 && r.at < r.end)
