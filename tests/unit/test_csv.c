@@ -103,6 +103,24 @@ static void write_file(char *path, const char *text)
     close(file);
 }
 
+static void missing_and_empty_files_are_named(void **state)
+{
+    char path[64];
+
+    (void)state;
+    for (int missing = 0; missing < 2; missing++) {
+        struct hm_csv *csv = NULL;
+        struct hm_err err = {0};
+        write_file(path, "");
+        if (missing)
+            unlink(path);
+        assert_int_equal(hm__csv_open(path, &csv, &err), missing ? HM_E_IO : HM_E_SYNTAX);
+        assert_string_equal(err.source, path);
+        assert_null(csv);
+        unlink(path);
+    }
+}
+
 static const char list[] =
     "Region,Price,InstanceType,vCPUs,MemoryGiB,AcceleratorName,AcceleratorCount,SpotPrice,Other\n"
     "r1,2.0,p4d.24xlarge,96,1152,A100,8,1.0,x\n"
@@ -214,6 +232,7 @@ int main(void)
         cmocka_unit_test(fields_quotes_and_line_ends),
         cmocka_unit_test(comments_begin_with_a_hash),
         cmocka_unit_test(broken_files_are_named),
+        cmocka_unit_test(missing_and_empty_files_are_named),
         cmocka_unit_test(prices_are_imported),
         cmocka_unit_test(broken_price_lists_are_named),
     };
