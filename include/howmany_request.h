@@ -49,12 +49,18 @@ struct hm_store_access {
     void *data; /* Pointer that is passed to each function as its first argument. */
     /*
      * Open a connection for reading. `where` is the field `record` of the request; NULL means the
-     * default store.
+     * default store. If the pointer is NULL, there is no store.
      */
     int (*open)(void *data, const char *where, struct hm_store **ret_store, struct hm_err *err);
-    /* Release a connection. `failed` is true if reading from it failed with HM_E_IO. */
+    /*
+     * Release a connection. `failed` is true if reading from it failed with HM_E_IO. If the pointer
+     * is NULL, hm_store_close releases the connection.
+     */
     void (*close)(void *data, struct hm_store *store, bool failed);
-    /* Add runs. They are on disk when the function returns 0. */
+    /*
+     * Add runs. They are on disk when the function returns 0. If the pointer is NULL, requests
+     * cannot add runs.
+     */
     int (*add)(void *data, const char *where, struct hm_store_batch *batch, struct hm_err *err);
     /*
      * Open a store for reading that `open` refuses because its write-ahead log is damaged: with

@@ -11,7 +11,7 @@ import os
 import threading
 from ctypes import (CFUNCTYPE, POINTER, Structure, byref, c_bool, c_char, c_char_p, c_double, c_int,
                     c_int64, c_size_t, c_void_p)
-from typing import Any, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 CODES = {-1: "nomem", -2: "io", -3: "syntax", -4: "key", -5: "missing", -6: "type", -7: "unit", -8: "range",
          -9: "formula", -10: "name", -11: "limit", -12: "conflict", -13: "unsupported"}
@@ -180,6 +180,16 @@ def check(code: int, err: Err) -> None:
         raise err.exception()
 
 
+def c_text(text: str, field: str = "") -> bytes:
+    """A text for the library. C ends a text at its first NUL character, so a text that contains one is refused."""
+    if "\0" in text:
+        raise Error(f"{text!r} contains a NUL character", code="syntax", field=field)
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        raise Error(f"{text!r} is not valid Unicode", code="syntax", field=field) from error
+
+
 # ---- the person's own catalog and store, found as the command line finds them ---------------------
 
 
@@ -208,6 +218,19 @@ _catalog_lock = threading.Lock()
 _catalog: Optional[int] = None
 
 
+def add_own_files(made: c_void_p) -> None:
+    """Add the person's own files to a catalog."""
+    err = Err()
+    folder = os.path.join(data_folder() or "", "catalog")
+    names = sorted(os.listdir(folder)) if data_folder() and os.path.isdir(folder) else []
+    for name in names:
+        if name.endswith(".yaml") and not name.startswith("."):
+            path = os.path.join(folder, name)
+            with open(path, "rb") as stream:
+                text = stream.read()
+            check(lib.hm_catalog_add(made, text, len(text), c_text(path), byref(err)), err)
+
+
 def catalog() -> int:
     """The built-in catalog with the person's own files; it is read once and shared by all threads."""
     global _catalog
@@ -215,51 +238,55 @@ def catalog() -> int:
         if _catalog is None:
             made, err = c_void_p(), Err()
             check(lib.hm_catalog_new(byref(made), byref(err)), err)
-            folder = os.path.join(data_folder() or "", "catalog")
-            names = sorted(os.listdir(folder)) if data_folder() and os.path.isdir(folder) else []
-            for name in names:
-                if name.endswith(".yaml") and not name.startswith("."):
-                    path = os.path.join(folder, name)
-                    with open(path, "rb") as stream:
-                        text = stream.read()
-                    check(lib.hm_catalog_add(made, text, len(text), path.encode(), byref(err)), err)
+            try:
+                add_own_files(made)
+            except BaseException:
+                lib.hm_catalog_free(made)
+                raise
             _catalog = made.value
         return _catalog or 0
 
 
-def _report(err: Any, message: str, code: int) -> int:
+_callbacks = threading.local()  #: .interrupt: the KeyboardInterrupt of a callback of this thread
+
+
+def _report(err: Any, error: BaseException) -> int:
+    """Report an exception of a callback to the library. One that leaves a callback is lost, and the call succeeds."""
+    if not isinstance(error, Exception):
+        _callbacks.interrupt = error
     if err:
-        err.contents.code, err.contents.message = code, message.encode()[:383]
-    return code
+        err.contents.code, err.contents.message = -2, str(error).encode("utf-8", "replace")[:383]
+    return -2
 
 
 def _store_open(_data: Any, where: Optional[bytes], ret_store: Any, err: Any) -> int:
     try:
-        return int(lib.hm_store_open(where or default_store().encode(), ret_store, err))
-    except (Error, OSError) as error:
-        return _report(err, str(error), -2)
-
-
-def _store_close(_data: Any, store: Any, _failed: bool) -> None:
-    lib.hm_store_close(store)
+        return int(lib.hm_store_open(where or c_text(default_store(), "record"), ret_store, err))
+    except BaseException as error:
+        return _report(err, error)
 
 
 def _store_add(data: Any, where: Optional[bytes], batch: Any, err: Any) -> int:
     store = c_void_p()
-    code = _store_open(data, where, ctypes.pointer(store), err)
-    if code == 0:
-        code = int(lib.hm_store_add_batches(store, batch, 1, err))
+    try:
+        code = _store_open(data, where, ctypes.pointer(store), err)
+        return code or int(lib.hm_store_add_batches(store, batch, 1, err))
+    except BaseException as error:
+        return _report(err, error)
+    finally:
         lib.hm_store_close(store)
-    return int(code)
 
 
-STORES = StoreAccess(None, STORE_OPEN(_store_open), STORE_CLOSE(_store_close), STORE_ADD(_store_add))
+#: The library itself closes a store: Ctrl-C during a long request is noticed at the start of the next function of Python,
+#: and an exception there is lost.
+STORES = StoreAccess(None, STORE_OPEN(_store_open), STORE_CLOSE(), STORE_ADD(_store_add))
 
 
 # ---- requests -------------------------------------------------------------------------------------
 
 
-def run(verb: str, texts: Sequence[Tuple[str, str]], contents: Sequence[Tuple[str, str]], body: Optional[str]) -> Reply:
+def run(verb: str, texts: Sequence[Tuple[str, str]], contents: Sequence[Tuple[str, Union[str, bytes]]],
+        body: Optional[str]) -> Reply:
     """Run one request: fields as on the command line, contents of documents, and a JSON object of other fields."""
     request, err = c_void_p(), Err()
     answer = POINTER(ReplyStruct)()
@@ -268,9 +295,9 @@ def run(verb: str, texts: Sequence[Tuple[str, str]], contents: Sequence[Tuple[st
     check(lib.hm_request_new(verb.encode(), byref(request), byref(err)), err)
     try:
         for field, text in texts:
-            check(lib.hm_request_set(request, field.encode(), text.encode(), byref(err)), err)
+            check(lib.hm_request_set(request, field.encode(), c_text(text, field), byref(err)), err)
         for field, text in contents:
-            raw = text.encode()
+            raw = text if isinstance(text, bytes) else text.encode()
             check(lib.hm_request_set_document(request, field.encode(), field.encode(), raw, len(raw), byref(err)), err)
         if body is not None:
             raw = body.encode()
@@ -280,6 +307,11 @@ def run(verb: str, texts: Sequence[Tuple[str, str]], contents: Sequence[Tuple[st
         files = [File(f.path.decode(), f.text.decode(), f.program.decode() if f.program else None)
                  for f in reply.files[:reply.file_count]] if reply.file_count else []
         return Reply(reply.answered, ctypes.string_at(reply.text, reply.length).decode() if reply.length else "", files)
+    except Error:
+        interrupt, _callbacks.interrupt = getattr(_callbacks, "interrupt", None), None
+        if interrupt:
+            raise interrupt from None
+        raise
     finally:
         if answer:
             lib.hm_reply_free(answer)

@@ -20,6 +20,7 @@ from typing import Any, Dict, Iterable, Iterator, List, Optional, Tuple, Type, U
 from . import _library
 from ._library import STORED_NUMBERS, STORED_TEXTS, Err, Stored, StoredSample
 from ._store import Store
+from ._values import known
 
 #: Variables in which launchers give the number of processes and the rank: torchrun, Slurm, Open MPI, MPICH.
 WORLD_SIZES = ("WORLD_SIZE", "SLURM_NTASKS", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE")
@@ -28,6 +29,8 @@ RANKS = ("RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK")
 #: have 1 MiB.
 MOST_SAMPLES = 10000
 MOST_SENT = 5000
+#: The largest number that a store accepts.
+MOST_LOSS = 1e50
 
 
 def from_environment(names: Tuple[str, ...], fallback: int) -> int:
@@ -44,10 +47,12 @@ def detached(loss: Any) -> Any:
 
 
 def number(value: Any) -> float:
+    """A loss as a number; NaN if it is none that a store accepts, such as the infinite loss of a run that diverged."""
     try:
-        return float(value)
-    except (TypeError, ValueError):
+        loss = float(value)
+    except (TypeError, ValueError, OverflowError):
         return math.nan
+    return loss if abs(loss) <= MOST_LOSS else math.nan
 
 
 def processor_name() -> Optional[str]:
@@ -206,7 +211,7 @@ class Recorder:
         if losses and math.isfinite(losses[-1]):
             values["loss"] = losses[-1]
         values.update(self.columns)
-        return {name: value for name, value in values.items() if value is not None}
+        return known(values)
 
     def samples(self, most: int = MOST_SAMPLES) -> List[Tuple[int, float, float, float]]:
         """(iteration, seconds, elapsed seconds, loss) of the iterations whose loss is known, or of all if none is; at most
@@ -227,7 +232,7 @@ class Recorder:
             return
         try:
             write(self, self.to, self._token)
-        except (OSError, _library.Error, ValueError) as error:
+        except Exception as error:  # whatever a column, a proxy or a library raises
             self.error = error
             warnings.warn(f"howmany could not record the run: {error}", RuntimeWarning, stacklevel=2)
 
@@ -249,10 +254,16 @@ def write_lines(recorder: Recorder) -> None:
     losses = dict(recorder._losses)
     for i, seconds in enumerate(recorder.seconds, 1):
         line: Dict[str, Any] = {"iteration": i, "seconds": seconds}
-        if i in losses:
-            line["loss"] = number(losses[i])
+        loss = number(losses.get(i, math.nan))
+        if math.isfinite(loss):
+            line["loss"] = loss
         print(json.dumps(line))
     sys.stdout.flush()
+
+
+def column(value: Any) -> Any:
+    """A column that is neither a number nor a text: the value of a number or an array of numpy, else its text."""
+    return value.tolist() if hasattr(value, "tolist") else str(value)
 
 
 def write_server(recorder: Recorder, to: str, token: Optional[str]) -> None:
@@ -264,7 +275,7 @@ def write_server(recorder: Recorder, to: str, token: Optional[str]) -> None:
     token = token or os.environ.get("HOWMANY_TOKEN")
     if token:
         head["Authorization"] = f"Bearer {token}"
-    request = urllib.request.Request(to.rstrip("/") + "/v1/runs", json.dumps([run], separators=(",", ":")).encode(), head, method="POST")
+    request = urllib.request.Request(to.rstrip("/") + "/v1/runs", json.dumps([run], separators=(",", ":"), default=column).encode(), head, method="POST")
     try:
         with urllib.request.urlopen(request, timeout=30) as response:
             response.read()
@@ -292,14 +303,14 @@ def write_store(recorder: Recorder, to: Optional[str]) -> None:
         setattr(row, name, float(run.pop(name, math.nan)))
     for name in STORED_TEXTS:
         if name in run:
-            setattr(row, name, str(run.pop(name)).encode())
+            setattr(row, name, _library.c_text(str(run.pop(name)), name))
     if run:
         row.more = json.dumps({k: v if isinstance(v, (int, float)) and not isinstance(v, bool) else str(v)
                                for k, v in run.items()}).encode()
     row.samples = (StoredSample * len(points))(*(StoredSample(*point) for point in points))
     row.sample_count = len(points)
     store, err, added = c_void_p(), Err(), c_int64()
-    _library.check(_library.lib.hm_store_open((to or _library.default_store()).encode(), byref(store), byref(err)), err)
+    _library.check(_library.lib.hm_store_open(_library.c_text(to or _library.default_store(), "to"), byref(store), byref(err)), err)
     try:
         _library.check(_library.lib.hm_store_add(store, byref(row), 1, byref(added), None, byref(err)), err)
     finally:

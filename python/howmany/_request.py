@@ -6,7 +6,9 @@ import keyword
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
+import uuid
 from typing import Any, Callable, Dict, Mapping, NamedTuple, Optional, Sequence, Tuple, Type, TypeVar, cast
 
 from . import _library
@@ -74,13 +76,39 @@ def draw(script: str) -> None:
         raise _library.Error("gnuplot failed: " + done.stderr.decode(errors="replace").strip()[-200:], code="io", field="plot")
 
 
+def write_file(path: str, text: str) -> None:
+    """Write a whole file: an older file with this name stays as it is until the new one is complete on the disk."""
+    target = os.path.realpath(path)
+    if os.path.exists(target) and not os.path.isfile(target):  # a pipe or a device
+        with open(target, "w", encoding="utf-8") as stream:
+            stream.write(text)
+        return
+    if os.path.exists(target):
+        with open(target, "ab"):  # A file without permission to write must not be replaced either.
+            pass
+    beside = os.path.join(os.path.dirname(target), ".howmany-" + uuid.uuid4().hex)
+    handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    try:
+        with open(handle, "w", encoding="utf-8") as stream:
+            stream.write(text)
+            stream.flush()
+            os.fsync(stream.fileno())
+        if os.path.exists(target):
+            shutil.copymode(target, beside)
+        os.replace(beside, target)
+    except BaseException:
+        os.unlink(beside)
+        raise
+
+
 def write_files(files: Sequence[_library.File]) -> None:
     for file in files:
         if file.program:
             draw(file.text)
+        elif file.path == "-":
+            sys.stdout.write(file.text)
         else:
-            with open(file.path, "w", encoding="utf-8") as stream:
-                stream.write(file.text)
+            write_file(file.path, file.text)
 
 
 def unknown_argument(function: str, name: str, names: Sequence[str]) -> TypeError:

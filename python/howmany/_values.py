@@ -112,7 +112,7 @@ class Fields:
 
     def __init__(self, kinds: Mapping[str, str], arguments: Mapping[str, Any]) -> None:
         self.texts: List[Tuple[str, str]] = []
-        self.contents: List[Tuple[str, str]] = []
+        self.contents: List[Tuple[str, Union[str, bytes]]] = []
         self.trees: Dict[str, Any] = {}
         for field, value in arguments.items():
             if value is not None and value is not False:
@@ -137,7 +137,7 @@ class Fields:
 
     def add_document(self, field: str, value: Any, several: bool = False) -> None:
         if isinstance(value, bytes):
-            self.contents.append((field, value.decode()))
+            self.contents.append((field, value))
         elif is_frame(value) or is_series(value):
             self.contents.append((field, csv_of(value)))
         elif isinstance(value, str) and "\n" in value:

@@ -6,6 +6,7 @@ import math
 import os
 import socket
 import sys
+import threading
 import time
 import types
 import unittest
@@ -20,6 +21,37 @@ def only_run(store):
     runs = list(howmany.Store(store).runs())
     assert len(runs) == 1, runs
     return runs[0]
+
+
+@contextlib.contextmanager
+def http_server(answer):
+    """The address of a server that gives every request the same bytes as its answer."""
+    def serve():
+        with contextlib.suppress(OSError):
+            while True:
+                connection, _ = listening.accept()
+                with connection:
+                    connection.recv(100000)
+                    connection.sendall(answer)
+
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen()
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+        listening.shutdown(socket.SHUT_RDWR)
+    thread.join()
+
+
+class Values:
+    """An array as that of numpy, which the json module does not know."""
+
+    def __init__(self, items):
+        self.items = items
+
+    def tolist(self):
+        return self.items
 
 
 class Record(Case):
@@ -109,6 +141,28 @@ class Record(Case):
         self.assertIsNotNone(run.error)
         self.assertIn("could not record the run", str(caught[0].message))
 
+    def test_no_error_of_a_recording_ends_the_program(self):
+        with http_server(b"this is not HTTP\r\n\r\n") as garbage:
+            for columns in ({"n": 10**400}, {"batch": [1]}, {"machine": "a\0b"}, {"job": "\udcff"}, {"to": "runs\0.db"},
+                            {"to": garbage}):
+                with self.subTest(columns=columns), self.assertWarnsRegex(RuntimeWarning, "could not record the run"):
+                    with howmany.record(**{"n": 2, "to": self.store, **columns}) as run:
+                        run.step()
+                self.assertIsNotNone(run.error)
+
+    def test_a_run_that_diverges_is_recorded(self):
+        for to in ("store", "server"):
+            store = os.path.join(self.folder, to + ".db")
+            server = Server(store) if to == "server" else None
+            with howmany.record(n=2, to=server.address if server else store, slack=math.nan, places=Values(3)) as run:
+                for loss in (2.0, math.inf, 1e60, 10**400, math.nan):
+                    run.step(loss=loss)
+            if server:
+                server.close()
+            self.assertIsNone(run.error)
+            samples = howmany.Store(store).show(only_run(store).id).to_dict()["samples"]
+            self.assertEqual([sample.get("loss") for sample in samples], [2.0, None, None, None, None])
+
     def test_a_server_that_refuses_a_run_says_why(self):
         tokens = os.path.join(self.folder, "tokens")
         token, line = command("serve", "--make-token", "write").splitlines()
@@ -134,7 +188,7 @@ class Record(Case):
                 run.step(loss=2.0)
                 run.step(loss=math.nan)
         lines = [json.loads(line) for line in shown.getvalue().splitlines()]
-        self.assertEqual([line["iteration"] for line in lines], [1, 2])
+        self.assertEqual([(line["iteration"], line.get("loss")) for line in lines], [(1, 2.0), (2, None)])
 
     def test_recorded_runs_are_fitted(self):
         for n in (1, 2, 4, 8):

@@ -1,11 +1,17 @@
 """Arguments of all kinds, errors, and answers as objects, text, tables and HTML."""
+import contextlib
 import datetime
+import io
 import os
 import pathlib
+import resource
 import shutil
+import signal
 import unittest
+from unittest import mock
 
 import howmany
+from howmany import _library, _verbs
 from support import Case, command, example, read
 
 try:
@@ -81,6 +87,30 @@ class Arguments(Case):
         howmany.catalog_import(prices, output=output)
         with open(output, encoding="utf-8") as stream:
             self.assertIn("p3.2xlarge", stream.read())
+        shown = io.StringIO()
+        with contextlib.redirect_stdout(shown):
+            howmany.catalog_import(prices, output="-")
+        self.assertIn("p3.2xlarge", shown.getvalue())
+        self.assertFalse(os.path.exists("-"))
+
+    def test_an_output_that_cannot_be_completed_leaves_the_old_file(self):
+        output = os.path.join(self.folder, "fit.json")
+        with open(output, "w", encoding="utf-8") as stream:
+            stream.write("old")
+        os.chmod(output, 0o640)
+        limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100, limits[1]))  # as if the disk were full
+        try:
+            with self.assertRaises(OSError):
+                howmany.converge("examples/mnist-traces.csv.gz", save=output)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        with open(output, encoding="utf-8") as stream:
+            self.assertEqual(stream.read(), "old")
+        self.assertEqual(os.listdir(self.folder), ["fit.json"])
+        howmany.converge("examples/mnist-traces.csv.gz", save=output)
+        self.assertGreater(os.path.getsize(output), 1000)
+        self.assertEqual((os.listdir(self.folder), os.stat(output).st_mode & 0o777), (["fit.json"], 0o640))
 
 
 class Errors(Case):
@@ -120,6 +150,54 @@ class Errors(Case):
         with self.assertRaises(howmany.Error) as caught:
             howmany.plan("compute: 10 s / n")
         self.assertIn("line break", caught.exception.hint)
+
+    def test_a_text_that_c_would_cut_is_refused(self):
+        for call in (lambda: howmany.plan(example("fig1.yaml\0.old")), lambda: howmany.plan(JOB, goal="time\0x"),
+                     lambda: howmany.Store(self.store + "\0.old").add(n=1, seconds=2)):
+            with self.assertRaisesRegex(howmany.Error, "NUL"):
+                call()
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_ctrl_c_while_a_store_is_used_is_not_lost(self):
+        def interrupt(*_):
+            raise KeyboardInterrupt
+
+        store = howmany.Store(self.store)
+        store.load("n,batch,seconds\n" + "".join(f"{1 + i % 64},{1 + i},{1 + i / 1000}\n" for i in range(3000)))
+        before = signal.signal(signal.SIGALRM, interrupt)
+        self.addCleanup(signal.signal, signal.SIGALRM, before)
+        interrupted = 0
+        for milliseconds in range(1, 16):
+            signal.setitimer(signal.ITIMER_REAL, milliseconds / 1000)
+            try:
+                store.export() if milliseconds % 2 else howmany.fit(store, where=["n<=16"], target="n=3,batch=5")
+                signal.pause()
+            except KeyboardInterrupt:
+                interrupted += 1
+            files = [os.path.realpath(f"/proc/self/fd/{fd}") for fd in os.listdir("/proc/self/fd")]
+            self.assertEqual([file for file in files if "runs.db" in file], [])
+        self.assertEqual(interrupted, 15)
+
+    def test_bytes_that_are_not_text(self):
+        with self.assertRaises(howmany.Error):
+            howmany.fit(b"n,seconds\n1,\xff\n")
+
+    def test_an_error_in_the_name_of_the_default_store(self):
+        with mock.patch.dict(os.environ, {"HOWMANY_DB": os.fsdecode(b"/tmp/\xff.db")}):
+            with self.assertRaisesRegex(howmany.Error, "not valid Unicode"):
+                _verbs.runs_list()
+
+    def test_a_damaged_catalog_of_the_person_is_freed(self):
+        folder = os.path.join(self.folder, "howmany", "catalog")
+        os.makedirs(folder)
+        with open(os.path.join(folder, "own.yaml"), "w", encoding="utf-8") as stream:
+            stream.write("no: [catalog")
+        freed = mock.Mock(wraps=_library.lib.hm_catalog_free)
+        with mock.patch.dict(os.environ, {"XDG_DATA_HOME": self.folder}), mock.patch.object(_library, "_catalog", None), \
+                mock.patch.object(_library.lib, "hm_catalog_free", freed):
+            with self.assertRaisesRegex(howmany.Error, "own.yaml"):
+                howmany.plan(JOB)
+        self.assertEqual(freed.call_count, 1)
 
     def test_a_missing_file(self):
         with self.assertRaises(howmany.Error) as caught:

@@ -155,13 +155,15 @@ void hm__loaded_traces_release(struct hm_loaded_traces *loaded);
  * hm__call_store_read is the same, but fails if the named file does not exist, instead of making a
  * new store, which would have nothing to read. hm__call_store_close closes the store, where `rc` is
  * the result of the operations on it. If the request may not access files, error messages do not
- * show the address.
+ * show the address. hm__call_store_add adds runs to the store at the address `record`.
  */
 int hm__call_store_open(struct hm_call *call, const char *record, struct hm_store **ret_store,
                         struct hm_err *err);
 int hm__call_store_read(struct hm_call *call, const char *record, struct hm_store **ret_store,
                         struct hm_err *err);
 void hm__call_store_close(struct hm_call *call, struct hm_store *store, int rc, struct hm_err *err);
+int hm__call_store_add(const struct hm_store_access *access, const char *record,
+                       struct hm_store_batch *batch, struct hm_err *err);
 
 /*
  * Receives batches of runs and adds them to the store through the context, which may use one writer

@@ -29,13 +29,22 @@ int hm__call_store_open(struct hm_call *call, const char *record, struct hm_stor
 {
     const struct hm_store_access *access = call->context->store;
 
-    if (!access) {
+    if (!access || !access->open) {
         hm__request_fail(err, "store", HM_E_UNSUPPORTED, "there is no store of runs here");
         hm__err_hint(err, "send the runs with the request, or let the server keep a store of runs");
         return HM_E_UNSUPPORTED;
     }
     call->from_store = true;
-    return access->open(access->data, record, ret_store, err);
+    int rc = access->open(access->data, record, ret_store, err);
+    return rc || *ret_store ? rc : hm__fail(err, HM_E_IO, "the store of runs was not opened");
+}
+
+int hm__call_store_add(const struct hm_store_access *access, const char *record,
+                       struct hm_store_batch *batch, struct hm_err *err)
+{
+    if (access->add)
+        return access->add(access->data, record, batch, err);
+    return hm__request_fail(err, "store", HM_E_UNSUPPORTED, "no runs can be added here");
 }
 
 int hm__call_store_read(struct hm_call *call, const char *record, struct hm_store **ret_store,
@@ -56,8 +65,10 @@ void hm__call_store_close(struct hm_call *call, struct hm_store *store, int rc, 
 
     if (rc && err && !call->context->files && strcmp(err->source, "request") != 0)
         err->source[0] = '\0';
-    if (store)
+    if (store && access->close)
         access->close(access->data, store, rc == HM_E_IO);
+    else
+        hm_store_close(store);
 }
 
 static int fail_file(const char *field, const char *name, struct hm_err *err)

@@ -21,7 +21,7 @@ static int call_sink_add(void *data, struct hm_store_batch *batch, struct hm_err
 {
     const struct hm_call_sink *sink = data;
 
-    return sink->access->add(sink->access->data, sink->record, batch, err);
+    return hm__call_store_add(sink->access, sink->record, batch, err);
 }
 
 int hm__call_sink_open(struct hm_call *call, struct hm_call_sink *sink, const char *record,

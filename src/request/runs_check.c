@@ -178,7 +178,7 @@ static int copy_range(struct copy *c, int64_t from, int64_t last, struct hm_err 
     struct hm_store_batch batch = {.runs = page ? page->runs : NULL,
                                    .count = page ? page->count : 0};
     if (rc == 0 && batch.count > 0) {
-        rc = access->add(access->data, c->to, &batch, c->again ? &why : err);
+        rc = hm__call_store_add(access, c->to, &batch, c->again ? &why : err);
         if (rc == 0)
             c->runs += (int64_t)batch.count;
         else if (c->again && rc == HM_E_CONFLICT)

@@ -4,6 +4,8 @@
  */
 #include "request_testing.h"
 
+#include <unistd.h>
+
 #include "json.h"
 #include "schemas.h"
 
@@ -532,6 +534,61 @@ static void answers_have_limits(void **state)
     hm_reply_free(reply);
 }
 
+/* ---- stores ------------------------------------------------------------------------------------
+ */
+
+static int open_nothing(void *data, const char *where, struct hm_store **ret_store,
+                        struct hm_err *err)
+{
+    (void)data;
+    (void)where;
+    (void)ret_store;
+    (void)err;
+    return 0;
+}
+
+static int open_named(void *data, const char *where, struct hm_store **ret_store,
+                      struct hm_err *err)
+{
+    (void)data;
+    return hm_store_open(where, ret_store, err);
+}
+
+static struct hm_request *runs_request(const char *verb, const char *record)
+{
+    struct hm_request *request = new_request(verb);
+
+    if (record)
+        set(request, "record", record);
+    if (strcmp(verb, "runs add") == 0) {
+        set(request, "value", "n=1");
+        set(request, "value", "seconds=3");
+    }
+    return request;
+}
+
+static void functions_of_the_store_may_be_missing(void **state)
+{
+    char folder[] = "/tmp/howmany-request-XXXXXX", record[64];
+    struct hm_store_access access = {0};
+    struct hm_context context = {.files = hm_local_files(), .store = &access};
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    snprintf(record, sizeof(record), "%s/runs.db", folder);
+    for (int add = 0; add < 2; add++)
+        run_fails(runs_request(add ? "runs add" : "runs list", NULL), &context, HM_E_UNSUPPORTED,
+                  "store", "no store of runs");
+    access.open = open_nothing;
+    run_fails(runs_request("runs list", NULL), &context, HM_E_IO, "", "was not opened");
+    access.open = open_named;
+    run_fails(runs_request("runs add", record), &context, HM_E_UNSUPPORTED, "store",
+              "no runs can be added");
+    hm_reply_free(run(runs_request("runs list", record), &context));
+    remove(record);
+    assert_int_equal(rmdir(folder), 0); /* The store was closed, so its other files are gone. */
+}
+
 /* ---- schemas -----------------------------------------------------------------------------------
  */
 
@@ -707,6 +764,7 @@ int main(void)
         cmocka_unit_test(errors_have_lines),
         cmocka_unit_test(lists_have_limits),
         cmocka_unit_test(answers_have_limits),
+        cmocka_unit_test(functions_of_the_store_may_be_missing),
         cmocka_unit_test(fields_have_schemas),
         cmocka_unit_test(answers_have_schemas),
         cmocka_unit_test(schemas_are_checked),
