@@ -2,6 +2,7 @@
  * howmany-train: one rank of a training run. It is started by `howmany train`, or manually under
  * mpirun or srun with the same options. All ranks read the same options; only rank 0 prints.
  */
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,6 +69,8 @@ static int rank_run(void *state)
     session->simulated = hm_mpi_is_simulated();
     hm_mpi_version(session->mpi, sizeof(session->mpi));
     rc = session_run(session);
+    if (rc == EXIT_ANSWERED && comm.rank == 0 && (fflush(stdout) != 0 || ferror(stdout)))
+        rc = cli_complain("the trace cannot be written to standard output");
     free(session);
     if (others > 0)
         hm_mpi_part_end(&workers);
@@ -106,8 +109,21 @@ static bool is_rank_0(void)
     return true;
 }
 
+/*
+ * Opens /dev/null in place of standard streams that the caller has closed, so that no other file
+ * gets the trace. Standard output is opened for reading, so that writing the trace fails.
+ */
+static void open_standard_files(void)
+{
+    for (int file = STDIN_FILENO; file <= STDERR_FILENO; file++)
+        if (fcntl(file, F_GETFD) < 0 &&
+            open("/dev/null", file == STDERR_FILENO ? O_WRONLY : O_RDONLY) < 0)
+            _exit(EXIT_USAGE);
+}
+
 int main(int argc, char **argv)
 {
+    open_standard_files();
     /* A write beyond the largest file size that is allowed (ulimit -f) fails with EFBIG. */
     signal(SIGXFSZ, SIG_IGN);
     if (!is_rank_0()) {

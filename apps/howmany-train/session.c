@@ -94,9 +94,8 @@ static int session_make_field(struct session *s, struct hm_err *err)
         return rc;
     s->mrf = mrf;
     snprintf(s->identity, sizeof(s->identity),
-             "bp, %.200s, states %.0f, coupling %.17g, field %.17g, seed %.0f, %s-product",
-             o->data_name, o->states, o->coupling, o->field, (double)o->settings.seed,
-             o->max_product ? "max" : "sum");
+             "bp, vertices %zu, edges %zu, fingerprint %.0f, %s-product", mrf->vertices, mrf->edges,
+             hm__mrf_fingerprint(s->comm, mrf), o->max_product ? "max" : "sum");
     return 0;
 }
 
@@ -306,7 +305,7 @@ int session_run(struct session *s)
     hm__rows_release(&s->test);
     trace_times_release(&s->times);
     hm__arena_free(s->arena);
-    if (rc && s->comm->rank == 0)
+    if (rc < 0 && s->comm->rank == 0)
         cli_report(&err);
     return rc ? EXIT_USAGE : stop == HM_STOP_DIVERGED ? EXIT_NO_ANSWER : EXIT_ANSWERED;
 }

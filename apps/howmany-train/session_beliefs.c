@@ -2,12 +2,11 @@
  * Writes the beliefs of belief propagation as CSV in the order of the vertices: the other ranks
  * send their beliefs to rank 0, which writes the file.
  */
-#include <errno.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "agree.h"
 #include "bp.h"
+#include "cli.h"
 #include "err.h"
 #include "memory.h"
 #include "session.h"
@@ -84,12 +83,26 @@ static void bundle_send(const struct session *s, const struct belief_bundle *own
     }
 }
 
-static int beliefs_write_failed(const struct session *s, struct hm_err *err)
+/*
+ * Writes the file on rank 0. An older file stays as it is until the new one is complete. Returns 0,
+ * a negative error code, or EXIT_USAGE with a message.
+ */
+static int beliefs_write(const struct session *s, const struct belief_bundle *own,
+                         struct hm_err *err)
 {
-    int why = errno, rc = hm__fail(err, HM_E_IO, "cannot be written: %s", strerror(why));
+    struct cli_draft draft;
+    int rc = cli_draft_open(&draft, s->options->beliefs);
 
-    hm__err_at(err, s->options->beliefs, 0);
-    return rc;
+    if (draft.file) {
+        fputs("vertex,state,belief\n", draft.file);
+        bundle_write(draft.file, own, 0);
+    }
+    int got = bundle_receive_all(s, draft.file, err);
+    if (draft.file && got == 0)
+        rc = cli_draft_keep(&draft);
+    else
+        cli_draft_drop(&draft);
+    return got ? got : rc;
 }
 
 int session_write_beliefs(const struct session *s, struct hm_err *err)
@@ -97,19 +110,9 @@ int session_write_beliefs(const struct session *s, struct hm_err *err)
     struct belief_bundle own = {0};
     int rc = hm__agree(s->comm, bundle_init(s, &own, err), err);
 
-    if (rc == 0 && s->comm->rank == 0) {
-        FILE *file = fopen(s->options->beliefs, "w");
-        rc = file ? 0 : beliefs_write_failed(s, err);
-        if (file) {
-            fputs("vertex,state,belief\n", file);
-            bundle_write(file, &own, 0);
-        }
-        int got = bundle_receive_all(s, file, err);
-        rc = rc ? rc : got;
-        bool bad = file && ferror(file);
-        if (file && (fclose(file) != 0 || bad) && rc == 0)
-            rc = beliefs_write_failed(s, err);
-    } else if (rc == 0)
+    if (rc == 0 && s->comm->rank == 0)
+        rc = beliefs_write(s, &own, err);
+    else if (rc == 0)
         bundle_send(s, &own);
     hm__free(own.beliefs);
     return hm__agree(s->comm, rc, err);

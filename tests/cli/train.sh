@@ -43,6 +43,10 @@ expect "jq can read the JSON" 0 "" bash -c 'howmany train -i 2 --json | jq -e .'
 expect "--dry-run prints the command" 0 "howmany-train --iterations=2" howmany train -i 2 --dry-run
 check "a closed pipe ends the run without a message" bash -c 'howmany train --epochs 100000 2>left | head -n 1 >/dev/null; test ! -s left'
 
+for where in '>/dev/full' '>&-'; do
+  expect "a rank that cannot write its trace fails: $where" 2 "the trace cannot be written" bash -c "howmany-train --iterations=2 --data=dense:50x3 $where"
+done
+
 # Option -b for algorithms with mini-batches.
 batch() { case $1 in sgd | momentum | adam | mini-sdca) echo "-b $2" ;; esac; }
 
@@ -77,6 +81,12 @@ beliefs() { # p(x0) of the two variables: 1*(2*5+2*1) : 3*(2*1+2*5)
     is "$(cat two.csv | tr '\n' ' ')" "vertex,state,belief 0,0,0.25 0,1,0.75 1,0,0.333333333 1,1,0.666666667 "
 }
 check "beliefs of a UAI file" beliefs
+kept_beliefs() { # as on a full disk
+  echo old >old.csv
+  (ulimit -f 8; howmany train -p bp -d grid:60x60 -i 2 --beliefs old.csv >out 2>err)
+  is "$? $(cat old.csv) $(grep -c 'old.csv cannot be written' err) $(ls -A | grep -c '^\.howmany')" "2 old 1 0"
+}
+check "an old file of beliefs stays if the new one cannot be completed" kept_beliefs
 benched() {
   howmany bench 'howmany train -i 3 -d dense:{size}x10 -n {n}' -n 1 -s 100,200 --repeat 1 --record bench.csv >/dev/null
   is "$(awk -F, 'NR > 1 && $6 == 3 && $7 > 0' bench.csv | wc -l)" 2
@@ -175,6 +185,13 @@ bp_resumes() {
     jq -c '[.[0], .[4]]' whole >want && cmp want rest
 }
 check "belief propagation resumes with another number of ranks" bp_resumes
+howmany train -p bp -d two.uai --tolerance 0 -i 2 --checkpoint two.ck >/dev/null
+sed -i 's/ 1 3/ 1 4/' two.uai
+expect "a checkpoint of another field is refused" 2 "of another run: its identity" howmany train -p bp -d two.uai --tolerance 0 -i 4 --checkpoint two.ck --resume
+printf '0 1\n1 2\n' >path.txt
+howmany train -p bp -d path.txt --tolerance 0 -i 2 --checkpoint path.ck >/dev/null
+printf '0 1\n0 2\n' >path.txt
+expect "a checkpoint of another graph is refused" 2 "of another run: its identity" howmany train -p bp -d path.txt --tolerance 0 -i 4 --checkpoint path.ck --resume
 other_n() {
   resumes cocoa+ 1 && howmany train -d sparse:200x30 -a cocoa+ -n $two -i 40 --look-every 1 --checkpoint ck --resume |
     jq -se '[.[] | select(.iteration)] | .[0].iteration == 13 and .[0].gap < 1 and .[-1].objective <= .[0].objective'

@@ -100,6 +100,8 @@ refused "a checkpoint without a name" "not the name of a file" --checkpoint ""
 refused "beliefs in a missing folder" "--beliefs: no/b.csv cannot be written" -p bp --beliefs no/b.csv
 printf '0 1\n1 2\n' >edges.txt
 refused "beliefs over the data" "edges.txt is the data" -p bp -d edges.txt --beliefs ./edges.txt
+refused "beliefs over the checkpoint" "--checkpoint and --beliefs name the same file" -p bp --checkpoint same --beliefs ./same
+refused "a record over the beliefs" "--beliefs and --record name the same file" -p bp --beliefs same.csv --record "$PWD/same.csv"
 refused "an invalid recipe" "dense:10" -d dense:10x
 refused "a recipe with 0 rows" "dense:0x5" -d dense:0x5
 

@@ -244,6 +244,58 @@ static void any_number_of_ranks_gives_the_same_bits(void **state)
         }
 }
 
+struct fingerprint {
+    struct propagate_run run;
+    double value;
+};
+
+static void fingerprint_body(struct hm_comm *comm, void *context)
+{
+    struct fingerprint *f = context;
+    struct hm_mrf *mrf = part_of(&f->run, comm->rank, comm->size);
+    double value = hm__mrf_fingerprint(comm, mrf);
+
+    if (comm->rank == 0)
+        f->value = value;
+    hm__mrf_free(mrf);
+}
+
+static double fingerprint_of(const struct propagate_run *run, int ranks)
+{
+    struct fingerprint f = {.run = *run};
+
+    fake_comm_run(ranks, fingerprint_body, &f);
+    return f.value;
+}
+
+/* The fingerprint depends on each potential and on each edge, and not on the number of ranks. */
+static void fingerprints_tell_fields_apart(void **state)
+{
+    struct model model;
+    struct propagate_run run = {.model = &model};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(made) / sizeof(made[0]); i++) {
+        struct hm_mrf_recipe recipe = made[i];
+        const struct propagate_run given = {.recipe = &recipe};
+        double one = fingerprint_of(&given, 1);
+        assert_true(one > 0 && fingerprint_of(&given, 3) == one);
+        assert_true(fingerprint_of(&given, 61) == one);
+        recipe.seed += 100;
+        assert_true(fingerprint_of(&given, 3) != one);
+    }
+    random_tree(&model, 20, 2, 5);
+    double one = fingerprint_of(&run, 1);
+    assert_true(fingerprint_of(&run, 7) == one);
+    for (size_t i = 0; i < 2; i++) {
+        double *changed = i ? &model.unary[model.unary_places[20] - 1]
+                            : &model.tables[model.table_places[19] - 1];
+        *changed *= 1.5;
+        assert_true(fingerprint_of(&run, 7) != one);
+        *changed /= 1.5;
+    }
+}
+
 static void a_thousand_ranks_are_not_too_many(void **state)
 {
     struct propagate_run one = {.recipe = &made[0], .iterations = 2}, many = one;
@@ -644,6 +696,7 @@ int main(void)
         cmocka_unit_test(chains_have_their_closed_form),
         cmocka_unit_test(grids_agree_with_an_independent_program),
         cmocka_unit_test(any_number_of_ranks_gives_the_same_bits),
+        cmocka_unit_test(fingerprints_tell_fields_apart),
         cmocka_unit_test(a_thousand_ranks_are_not_too_many),
         cmocka_unit_test(stored_messages_resume),
         cmocka_unit_test(work_and_bytes_are_counted),

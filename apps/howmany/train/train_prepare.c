@@ -154,16 +154,57 @@ static int check_writable(const struct train_session *s, const char *option, con
     return cli_complain("--%s: %s cannot be written: %s", option, path, strerror(errno));
 }
 
+/* Returns the folder of a path, without its links, in `folder`; empty if there is none. */
+static void find_folder(const char *path, char folder[PATH_MAX])
+{
+    char copy[PATH_MAX];
+
+    snprintf(copy, sizeof(copy), "%s", path);
+    if (!realpath(dirname(copy), folder))
+        folder[0] = '\0';
+}
+
+/* Returns whether two paths name the same file, which may not exist yet. */
+static bool is_same_file(const char *a, const char *b)
+{
+    struct stat x, y;
+    char folders[2][PATH_MAX];
+    const char *slash_a = strrchr(a, '/'), *slash_b = strrchr(b, '/');
+
+    if (stat(a, &x) == 0 && stat(b, &y) == 0)
+        return x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+    find_folder(a, folders[0]);
+    find_folder(b, folders[1]);
+    return strcmp(folders[0], folders[1]) == 0 &&
+           strcmp(slash_a ? slash_a + 1 : a, slash_b ? slash_b + 1 : b) == 0;
+}
+
+/* Checks that the files that the run writes are different files. */
+static int check_different(const struct train_session *s)
+{
+    const struct {
+        const char *option, *path;
+    } files[] = {{"checkpoint", s->options.checkpoint},
+                 {"beliefs", s->options.beliefs},
+                 {"record", s->output.record}};
+    const size_t count = sizeof(files) / sizeof(files[0]);
+
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = i + 1; k < count; k++)
+            if (files[i].path && files[k].path && is_same_file(files[i].path, files[k].path))
+                return cli_complain("--%s and --%s name the same file, %s", files[i].option,
+                                    files[k].option, files[i].path);
+    return 0;
+}
+
 /* Checks that the file of beliefs would not overwrite the data. */
 static int check_beliefs(const struct train_session *s)
 {
     const struct train_options *o = &s->options;
-    struct stat data, beliefs;
 
     if (!o->beliefs)
         return 0;
-    if (stat(o->data_name, &data) == 0 && stat(o->beliefs, &beliefs) == 0 &&
-        data.st_dev == beliefs.st_dev && data.st_ino == beliefs.st_ino)
+    if (is_same_file(o->data_name, o->beliefs))
         return cli_complain("--beliefs: %s is the data file of --data", o->beliefs);
     return check_writable(s, "beliefs", o->beliefs);
 }
@@ -232,6 +273,7 @@ int train_session_prepare(struct train_session *s)
 
     rc = rc ? rc : check_checkpoint(s);
     rc = rc ? rc : check_beliefs(s);
+    rc = rc ? rc : check_different(s);
     rc = rc ? rc : load_train_cluster(s);
     rc = rc ? rc : set_ranks(s);
     for (size_t i = 0; rc == 0 && i < s->given_count; i++)

@@ -11,6 +11,7 @@
 
 #include "err.h"
 #include "memory.h"
+#include "prepare.h"
 
 size_t hm__mrf_block(size_t vertices, int rank, int size)
 {
@@ -262,4 +263,41 @@ int hm__mrf_from_markov(const struct hm_markov *m, int rank, int size, struct hm
         mrf->log_scale += m->log_scale;
     *ret_mrf = mrf;
     return 0;
+}
+
+/* ---- fingerprint ---------------------------------------------------------------------------- */
+
+static double mrf_vertex_part(const struct hm_mrf *mrf, size_t vertex)
+{
+    uint64_t hash = hm__fingerprint_mix(1, (double)(mrf->first + vertex));
+
+    for (size_t e = mrf->places[vertex]; e < mrf->places[vertex + 1]; e++)
+        hash = hm__fingerprint_mix(hash, mrf->unary[e]);
+    return hm__fingerprint_part(hash);
+}
+
+static double mrf_edge_part(const struct hm_mrf *mrf, size_t edge)
+{
+    uint64_t hash = hm__fingerprint_mix(2, (double)mrf_global_index(mrf, mrf->ends[2 * edge]));
+
+    hash = hm__fingerprint_mix(hash, (double)mrf_global_index(mrf, mrf->ends[2 * edge + 1]));
+    if (mrf->weights)
+        return hm__fingerprint_part(hm__fingerprint_mix(hash, mrf->weights[edge]));
+    for (size_t e = mrf->table_places[edge]; e < mrf->table_places[edge + 1]; e++)
+        hash = hm__fingerprint_mix(hash, mrf->tables[e]);
+    return hm__fingerprint_part(hash);
+}
+
+double hm__mrf_fingerprint(struct hm_comm *comm, const struct hm_mrf *mrf)
+{
+    double sum = 0;
+
+    for (size_t v = 0; v < mrf->count; v++)
+        sum += mrf_vertex_part(mrf, v);
+    /* The rank that owns the first end of an edge counts it. */
+    for (size_t e = 0; e < mrf->edge_count; e++)
+        if (mrf->ends[2 * e] < mrf->count)
+            sum += mrf_edge_part(mrf, e);
+    hm__comm_sum_few(comm, &sum, 1);
+    return sum;
 }

@@ -13,6 +13,7 @@
 #ifndef HM_TRAIN_FIELD_H
 #define HM_TRAIN_FIELD_H
 
+#include "comm.h"
 #include "howmany.h"
 #include "markov.h"
 
@@ -113,6 +114,12 @@ int hm__mrf_from_graph(const struct hm_graph *graph, const struct hm_mrf_recipe 
 int hm__mrf_from_markov(const struct hm_markov *markov, int rank, int size, struct hm_mrf **ret_mrf,
                         struct hm_err *err);
 void hm__mrf_free(struct hm_mrf *mrf);
+
+/*
+ * Returns a fingerprint of the field for checkpoints: it changes if an edge or a potential of any
+ * rank changes (except by a factor), and does not depend on how the vertices are distributed.
+ */
+double hm__mrf_fingerprint(struct hm_comm *comm, const struct hm_mrf *mrf);
 
 /*
  * Returns the index of the first vertex of a rank's block; for rank `size`, returns the number of

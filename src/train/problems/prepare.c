@@ -139,7 +139,7 @@ void hm__scale_apply(const struct hm_scale *scale, struct hm_rows *rows)
     }
 }
 
-static uint64_t hash_mix(uint64_t hash, double value)
+uint64_t hm__fingerprint_mix(uint64_t hash, double value)
 {
     uint64_t bits;
 
@@ -148,22 +148,26 @@ static uint64_t hash_mix(uint64_t hash, double value)
     return hash ^ (hash >> 29);
 }
 
+double hm__fingerprint_part(uint64_t hash)
+{
+    return (double)(hash >> 40);
+}
+
 double hm__rows_fingerprint(struct hm_comm *comm, const struct hm_rows *rows, double first)
 {
     double sum = 0;
 
     for (size_t i = 0; i < rows->count; i++) {
-        uint64_t hash = hash_mix(hash_mix(1, first + (double)i), rows->labels[i]);
+        uint64_t hash = hm__fingerprint_mix(1, first + (double)i);
+
+        hash = hm__fingerprint_mix(hash, rows->labels[i]);
         size_t at = rows->sparse ? rows->starts[i] : i * rows->features;
         for (size_t e = 0; e < hm__row_entries(rows, i); e++)
             if (rows->values[at + e] != 0)
-                hash = hash_mix(hash_mix(hash, (double)entry_column(rows, at + e)),
-                                rows->values[at + e]);
-        /*
-         * Only 24 bits of each hash are added, so that sums over up to 2^29 rows are exact in any
-         * order.
-         */
-        sum += (double)(hash >> 40);
+                hash = hm__fingerprint_mix(
+                    hm__fingerprint_mix(hash, (double)entry_column(rows, at + e)),
+                    rows->values[at + e]);
+        sum += hm__fingerprint_part(hash);
     }
     hm__comm_sum_few(comm, &sum, 1);
     return sum;

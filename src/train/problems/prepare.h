@@ -57,6 +57,14 @@ int hm__scale_learn(struct hm_scale *scale, struct hm_comm *comm, const struct h
 void hm__scale_apply(const struct hm_scale *scale, struct hm_rows *rows);
 
 /*
+ * A fingerprint of data is a sum of parts, one for each row, vertex or edge. hm__fingerprint_mix
+ * adds a value to the hash of one of them. hm__fingerprint_part returns what the fingerprint gets
+ * from a hash: only 24 bits, so that sums over up to 2^29 hashes are exact in any order.
+ */
+uint64_t hm__fingerprint_mix(uint64_t hash, double value);
+double hm__fingerprint_part(uint64_t hash);
+
+/*
  * Returns a fingerprint of the data for checkpoints: it changes if any row of any rank changes, and
  * does not depend on how the rows are distributed over the ranks.
  */
