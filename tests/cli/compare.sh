@@ -41,6 +41,9 @@ refused "--measured: an unknown platform is refused" "wrong.csv:3: platform: 'se
 refused "--measured: an empty name is refused" "system: '' is not the name of a framework" $head softmax,bsp,,3,1,,
 refused "--measured: half a worker is refused" "n: '2.5' is not a whole number" $head softmax,bsp,x,2.5,1,,
 refused "--measured: a speed of 0 is refused" "samples_per_s: '0' is not a number above 0" $head softmax,bsp,x,3,0,,
+refused "--measured: a speed that no machine has is refused" "samples_per_s: '1e300' is not a number of at most 1e50" $head softmax,bsp,x,3,1e300,,
+refused "--measured: a number of workers that no cluster has is refused" "n: '1e300' is not a number of at most 1e50" $head softmax,bsp,x,1e300,1,,
+refused "--measured: a time that gives such a speed is refused" "seconds: '1e-300' is not a time that gives a speed" $head softmax,bsp,x,3,,1e-300,1
 refused "--measured: seconds without a batch are refused" "batch: '' is not a number above 0" $head softmax,bsp,x,3,,0.5,
 refused "--measured: failed runs alone are refused" "it has no run that succeeded" $head,status softmax,bsp,x,3,1,,,timeout
 refused "--measured: ten repetitions are refused" "more than 9 runs of x, softmax, n = 3" $head $(yes softmax,bsp,x,3,1,, | head -n 10)

@@ -44,8 +44,10 @@ static int read_positive(const struct hm_csv *csv, char **fields, int column, do
 {
     double value = NAN;
 
-    if (!hm__run_bare_number(fields[column], &value) || !(value > 0) || isinf(value))
+    if (!hm__run_bare_number(fields[column], &value) || !(value > 0))
         return complain_cell(csv, column, fields[column], "a number above 0");
+    if (value > HM_RUN_MOST)
+        return complain_cell(csv, column, fields[column], "a number of at most 1e50");
     *ret_value = value;
     return 0;
 }
@@ -90,7 +92,10 @@ static int read_speed(const struct hm_csv *csv, char **fields, const struct meas
         read_positive(csv, fields, c->batch, &batch))
         return EXIT_USAGE;
     *ret_speed = batch / seconds;
-    return 0;
+    return *ret_speed <= HM_RUN_MOST
+               ? 0
+               : complain_cell(csv, c->seconds, fields[c->seconds],
+                               "a time that gives a speed of at most 1e50 samples/s");
 }
 
 /*
