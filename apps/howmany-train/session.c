@@ -81,7 +81,8 @@ static int session_make_field(struct session *s, struct hm_err *err)
     const struct train_options *o = s->options;
     struct hm_propagate_settings settings = {.max_product = o->max_product, .damping = o->damping};
     struct hm_mrf *mrf = NULL;
-    int rc = train_field_load(o, s->comm->rank, s->comm->size, &mrf, err);
+    bool cut;
+    int rc = train_field_load(o, s->comm->rank, s->comm->size, &mrf, &cut, err);
 
     if (rc == 0 && hm__arena_own(s->arena, mrf, session_free_mrf)) {
         hm__mrf_free(mrf);

@@ -98,7 +98,10 @@ refused "and not for w on many ranks" "of memory" -d huge.svm -n 100
 refused "a checkpoint in a missing folder, before any iteration" "--checkpoint: no/ck cannot be written" --checkpoint no/ck
 refused "a checkpoint without a name" "not the name of a file" --checkpoint ""
 refused "beliefs in a missing folder" "--beliefs: no/b.csv cannot be written" -p bp --beliefs no/b.csv
+printf '0 1\n1 2' >cut.txt
+check "a graph that may be cut is noted" bash -c 'howmany train -p bp -d cut.txt -i 1 2>&1 >/dev/null | grep -F "cut.txt does not end in a newline"'
 printf '0 1\n1 2\n' >edges.txt
+check "a whole graph is not noted" bash -c '! howmany train -p bp -d edges.txt -i 1 2>&1 >/dev/null | grep .'
 refused "beliefs over the data" "edges.txt is the data" -p bp -d edges.txt --beliefs ./edges.txt
 refused "beliefs over the checkpoint" "--checkpoint and --beliefs name the same file" -p bp --checkpoint same --beliefs ./same
 refused "a record over the beliefs" "--beliefs and --record name the same file" -p bp --beliefs same.csv --record "$PWD/same.csv"

@@ -79,12 +79,13 @@ int train_field_check(struct train_options *o)
 }
 
 int train_field_load(const struct train_options *o, int rank, int size, struct hm_mrf **ret_mrf,
-                     struct hm_err *err)
+                     bool *ret_cut, struct hm_err *err)
 {
     struct hm_markov *markov = NULL;
     struct hm_graph *graph = NULL;
     int rc;
 
+    *ret_cut = false;
     switch (o->field_source) {
     case TRAIN_FIELD_UAI:
         rc = hm__markov_load(o->data_name, &markov, err);
@@ -93,6 +94,7 @@ int train_field_load(const struct train_options *o, int rank, int size, struct h
     case TRAIN_FIELD_GRAPH:
         rc = hm_graph_load(o->data_name, HM_GRAPH_AUTO, false, &graph, err);
         rc = rc ? rc : hm__mrf_from_graph(graph, &o->recipe, rank, size, ret_mrf, err);
+        *ret_cut = rc == 0 && graph->may_be_cut;
         break;
     default:
         rc = hm__mrf_make(&o->recipe, rank, size, ret_mrf, err);

@@ -144,11 +144,12 @@ int train_shares_read(const char *text, const struct hm_slowness *slowness, size
 
 /*
  * train_field_check checks the options of the Markov random field of belief propagation;
- * train_field_load loads a rank's part of this field.
+ * train_field_load loads a rank's part of this field. *ret_cut tells whether it was read from a
+ * list of edges that may be cut.
  */
 int train_field_check(struct train_options *options);
 int train_field_load(const struct train_options *options, int rank, int size,
-                     struct hm_mrf **ret_mrf, struct hm_err *err);
+                     struct hm_mrf **ret_mrf, bool *ret_cut, struct hm_err *err);
 
 const char *train_problem_name(enum train_problem problem);
 /* Returns the loss function of a linear problem with one output; NULL for other problems. */

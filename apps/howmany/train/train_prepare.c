@@ -91,10 +91,10 @@ static int check_memory(const struct train_session *s, const struct hm_data_shap
 }
 
 /* Says on standard error that a file may be cut in its last number. */
-static void note_cut(const struct hm_data_spec *data, const struct hm_data_shape *shape)
+static void note_cut(const char *path, bool cut)
 {
-    if (shape->cut)
-        fprintf(stderr, "howmany: %s " HM_NOTE_CUT "\n", data->path);
+    if (cut)
+        fprintf(stderr, "howmany: %s " HM_NOTE_CUT "\n", path);
 }
 
 /* Reads all data once, so that every row is checked before any rank starts. */
@@ -106,13 +106,13 @@ static int scan_data(struct train_session *s)
     int rc = shape ? hm__data_scan(&s->options.data, shape, &err) : HM_E_NOMEM;
 
     if (rc == 0)
-        note_cut(&s->options.data, shape);
+        note_cut(s->options.data.path, shape->cut);
     rc = rc ? rc : train_labels_check(&s->options, shape, &err);
     if (rc == 0 && s->options.has_test) {
         struct hm_data_shape *test = calloc(1, sizeof(*test));
         rc = test ? hm__data_scan(&s->options.test, test, &err) : HM_E_NOMEM;
         if (rc == 0)
-            note_cut(&s->options.test, test);
+            note_cut(s->options.test.path, test->cut);
         free(test);
     }
     rc = rc ? cli_report(&err) : train_servers_check(&s->options, shape);
@@ -132,8 +132,11 @@ static int check_field(struct train_session *s)
 {
     struct hm_err err = {0};
     struct hm_mrf *mrf = NULL;
-    int rc = train_field_load(&s->options, 0, 1, &mrf, &err);
+    bool cut;
+    int rc = train_field_load(&s->options, 0, 1, &mrf, &cut, &err);
 
+    if (rc == 0)
+        note_cut(s->options.data_name, cut);
     hm__mrf_free(mrf);
     return rc ? cli_report(&err) : 0;
 }
