@@ -180,14 +180,20 @@ def check(code: int, err: Err) -> None:
         raise err.exception()
 
 
+def utf8(text: str, field: str = "") -> bytes:
+    """A text of known length for the library."""
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        part = text[max(error.start - 20, 0):error.end + 20]
+        raise Error(f"{part!r} is not valid Unicode", code="syntax", field=field) from error
+
+
 def c_text(text: str, field: str = "") -> bytes:
     """A text for the library. C ends a text at its first NUL character, so a text that contains one is refused."""
     if "\0" in text:
         raise Error(f"{text!r} contains a NUL character", code="syntax", field=field)
-    try:
-        return text.encode()
-    except UnicodeEncodeError as error:
-        raise Error(f"{text!r} is not valid Unicode", code="syntax", field=field) from error
+    return utf8(text, field)
 
 
 # ---- the person's own catalog and store, found as the command line finds them ---------------------
@@ -261,8 +267,10 @@ def _report(err: Any, error: BaseException) -> int:
 
 def _store_open(_data: Any, where: Optional[bytes], ret_store: Any, err: Any) -> int:
     try:
-        return int(lib.hm_store_open(where or c_text(default_store(), "record"), ret_store, err))
+        return int(lib.hm_store_open(c_text(default_store(), "record") if where is None else where, ret_store, err))
     except BaseException as error:
+        lib.hm_store_close(ret_store[0])
+        ret_store[0] = None
         return _report(err, error)
 
 
@@ -297,20 +305,23 @@ def run(verb: str, texts: Sequence[Tuple[str, str]], contents: Sequence[Tuple[st
         for field, text in texts:
             check(lib.hm_request_set(request, field.encode(), c_text(text, field), byref(err)), err)
         for field, text in contents:
-            raw = text if isinstance(text, bytes) else text.encode()
+            raw = text if isinstance(text, bytes) else utf8(text, field)
             check(lib.hm_request_set_document(request, field.encode(), field.encode(), raw, len(raw), byref(err)), err)
         if body is not None:
-            raw = body.encode()
+            raw = utf8(body)
             check(lib.hm_request_read(request, raw, len(raw), VALUES.encode(), byref(err)), err)
         check(lib.hm_request_run(request, byref(context), byref(answer), byref(err)), err)
         reply = answer.contents
         files = [File(f.path.decode(), f.text.decode(), f.program.decode() if f.program else None)
                  for f in reply.files[:reply.file_count]] if reply.file_count else []
         return Reply(reply.answered, ctypes.string_at(reply.text, reply.length).decode() if reply.length else "", files)
-    except Error:
+    except Error as error:
         interrupt, _callbacks.interrupt = getattr(_callbacks, "interrupt", None), None
         if interrupt:
             raise interrupt from None
+        # The exception of a signal at the very start of a callback is lost, and its result is not defined.
+        if error.message in ("", "the store of runs was not opened"):
+            raise Error("the request was interrupted by a signal", code="cancelled") from None
         raise
     finally:
         if answer:

@@ -243,7 +243,7 @@ class Recorder:
 def write(recorder: Recorder, to: Optional[str], token: Optional[str]) -> None:
     if to == "-":
         write_lines(recorder)
-    elif to and to.startswith(("http://", "https://")):
+    elif to is not None and to.startswith(("http://", "https://")):
         write_server(recorder, to, token)
     else:
         write_store(recorder, to)
@@ -275,7 +275,8 @@ def write_server(recorder: Recorder, to: str, token: Optional[str]) -> None:
     token = token or os.environ.get("HOWMANY_TOKEN")
     if token:
         head["Authorization"] = f"Bearer {token}"
-    request = urllib.request.Request(to.rstrip("/") + "/v1/runs", json.dumps([run], separators=(",", ":"), default=column).encode(), head, method="POST")
+    body = json.dumps([run], separators=(",", ":"), default=column).encode()
+    request = urllib.request.Request(to.rstrip("/") + "/v1/runs", body, head, method="POST")
     try:
         with urllib.request.urlopen(request, timeout=30) as response:
             response.read()
@@ -310,7 +311,8 @@ def write_store(recorder: Recorder, to: Optional[str]) -> None:
     row.samples = (StoredSample * len(points))(*(StoredSample(*point) for point in points))
     row.sample_count = len(points)
     store, err, added = c_void_p(), Err(), c_int64()
-    _library.check(_library.lib.hm_store_open(_library.c_text(to or _library.default_store(), "to"), byref(store), byref(err)), err)
+    where = _library.c_text(_library.default_store() if to is None else to, "to")
+    _library.check(_library.lib.hm_store_open(where, byref(store), byref(err)), err)
     try:
         _library.check(_library.lib.hm_store_add(store, byref(row), 1, byref(added), None, byref(err)), err)
     finally:

@@ -7,6 +7,7 @@ import pathlib
 import resource
 import shutil
 import signal
+import time
 import unittest
 from unittest import mock
 
@@ -158,6 +159,18 @@ class Errors(Case):
                 call()
         self.assertEqual(os.listdir(self.folder), [])
 
+    def test_an_empty_name_is_not_the_default_store(self):
+        with self.assertRaisesRegex(howmany.Error, "no store is given"):
+            howmany.Store("").add(n=1, seconds=2)
+        with self.assertWarnsRegex(RuntimeWarning, "no store is given"), howmany.record(n=1, to="") as run:
+            run.step()
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_text_that_is_not_unicode(self):
+        for call in (lambda: howmany.plan({**JOB, "name": "\udcff"}), lambda: howmany.plan("compute: \udcff\n")):
+            with self.assertRaisesRegex(howmany.Error, "not valid Unicode"):
+                call()
+
     def test_ctrl_c_while_a_store_is_used_is_not_lost(self):
         def interrupt(*_):
             raise KeyboardInterrupt
@@ -168,11 +181,14 @@ class Errors(Case):
         self.addCleanup(signal.signal, signal.SIGALRM, before)
         interrupted = 0
         for milliseconds in range(1, 16):
-            signal.setitimer(signal.ITIMER_REAL, milliseconds / 1000)
             try:
+                signal.setitimer(signal.ITIMER_REAL, milliseconds / 1000)
                 store.export() if milliseconds % 2 else howmany.fit(store, where=["n<=16"], target="n=3,batch=5")
-                signal.pause()
+                time.sleep(10)
             except KeyboardInterrupt:
+                interrupted += 1
+            except howmany.Error as error:  # at the start of the callback that opens the store
+                self.assertEqual(error.code, "cancelled")
                 interrupted += 1
             files = [os.path.realpath(f"/proc/self/fd/{fd}") for fd in os.listdir("/proc/self/fd")]
             self.assertEqual([file for file in files if "runs.db" in file], [])
