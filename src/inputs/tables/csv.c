@@ -217,8 +217,6 @@ static int open_input(struct hm_csv *csv, const char *path, struct hm_err *err)
     if (rc)
         return rc;
     csv->line++;
-    if (rc)
-        return rc;
     /* Spreadsheets write a byte order mark, before the quote or '#' with which a line may begin. */
     int first = peek_byte(csv, err);
     if (first < -1)
