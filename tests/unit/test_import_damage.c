@@ -128,6 +128,55 @@ static void constants_without_a_name_are_not_looked_up(void **state)
     hm__text_release(&model);
 }
 
+/* Adds a constant with the name `name` and whole sizes and elements below 128. */
+static void add_constant(struct hm_text *graph, const char *name, const char *sizes,
+                         const char *elements)
+{
+    struct hm_text tensor = {0}, text = {0};
+
+    for (const char *p = sizes; *p; p++)
+        hm__text_add_n(&tensor, (const char[]){1 << 3, *p}, 2);
+    hm__text_add_n(&tensor, (const char[]){2 << 3, 7}, 2);
+    for (const char *p = elements; *p; p++)
+        hm__text_add_n(&tensor, (const char[]){7 << 3, *p}, 2);
+    hm__text_add(&text, name);
+    add_message(&tensor, 8, &text);
+    add_message(graph, 5, &tensor);
+}
+
+/* Adds a node with one or two inputs and one output, whose names have one character each. */
+static void add_node(struct hm_text *graph, const char *op, const char *inputs, char output)
+{
+    struct hm_text node = {0}, text = {0};
+
+    for (const char *p = inputs; *p; p++)
+        hm__text_add_n(&node, (const char[]){1 << 3 | 2, 1, *p}, 3);
+    hm__text_add_n(&node, (const char[]){2 << 3 | 2, 1, output}, 3);
+    hm__text_add(&text, op);
+    add_message(&node, 4, &text);
+    add_message(graph, 1, &node);
+}
+
+/* One element in the shape [?, 2] has the sizes 1/2 and 2; a transposition cannot copy it. */
+static void elements_that_do_not_fit_a_shape_are_not_copied(void **state)
+{
+    static const char minus_one[] = "\x38\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01";
+    struct hm_text graph = {0}, model = {0}, shape = {0};
+
+    (void)state;
+    add_constant(&graph, "x", "\1", "\7");
+    hm__text_add_n(&shape, "\x08\x02\x10\x07", 4);
+    hm__text_add_n(&shape, minus_one, sizeof(minus_one) - 1);
+    hm__text_add_n(&shape, "\x38\x02\x42\x01s", 5);
+    add_message(&graph, 5, &shape);
+    add_node(&graph, "Reshape", "xs", 'r');
+    add_node(&graph, "Transpose", "r", 't');
+    hm__text_add_n(&model, "\x08\x08\x42\x02\x10\x0d", 6);
+    add_message(&model, 7, &graph);
+    assert_partial("half a row", "onnx", &model, false);
+    hm__text_release(&model);
+}
+
 /* ---- archives and compressed files -------------------------------------------------------------
  */
 
@@ -434,9 +483,35 @@ static void units_of_platforms_are_read(void **state)
     }
 }
 
+/* The end of an event is computed from its start and its duration: times that are so large that
+ * this overflows are not read, and the times of all kernels together may be larger. */
+static void times_of_profiler_traces_do_not_overflow(void **state)
+{
+    static const char trace[] =
+        "{\"traceEvents\":["
+        "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"gemm\",\"ts\":1,\"dur\":1},"
+        "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"nccl\",\"ts\":1,\"dur\":1},"
+        "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"gemm\",\"ts\":2,\"dur\":3e15},"
+        "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"gemm\",\"ts\":2,\"dur\":3e15},"
+        "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"gemm\",\"ts\":2,\"dur\":3e15},"
+        "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"gemm\",\"ts\":2,\"dur\":3e15},"
+        "{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"ProfilerStep#1\","
+        "\"ts\":8000000000000000,\"dur\":8000000000000000}]}";
+    struct hm_imported *im;
+    struct hm_err err;
+
+    (void)state;
+    if (import_bytes("torch-trace", trace, sizeof(trace) - 1, &im, &err))
+        fail_msg("%s", err.message);
+    assert_non_null(strstr(im->facts.out->data, "\"compute_sum_us\":1.2e+16,"));
+    assert_non_null(strstr(im->facts.out->data, "\"steps\":0,"));
+    hm__import_free(im);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(times_of_profiler_traces_do_not_overflow),
         cmocka_unit_test(jobs_beyond_the_limit_are_counted),
         cmocka_unit_test(wrong_keys_of_configurations_are_named),
         cmocka_unit_test(experts_of_a_token_are_limited),
@@ -447,6 +522,7 @@ int main(void)
         cmocka_unit_test(left_out_cells_are_counted),
         cmocka_unit_test(columns_beyond_the_limit_are_counted),
         cmocka_unit_test(byte_order_marks_are_skipped),
+        cmocka_unit_test(elements_that_do_not_fit_a_shape_are_not_copied),
         cmocka_unit_test(nested_messages_of_onnx_may_be_damaged),
         cmocka_unit_test(constants_without_a_name_are_not_looked_up),
     };

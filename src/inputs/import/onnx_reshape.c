@@ -58,6 +58,10 @@ static void copy_elements(const struct onnx_step *s, double from, const double *
     struct onnx_value *out = hm__onnx_step_output(s, 0);
     double count = hm__onnx_elements(out);
 
+    /* A size between 0 and 1 comes from a shape that does not fit the elements. */
+    for (int k = 0; k < out->rank; k++)
+        if (out->dims[k] > 0 && out->dims[k] < 1)
+            return;
     if (!x->data || !(count <= ONNX_DATA) || !hm__onnx_new_data(s, out, (size_t)count))
         return;
     for (size_t i = 0; i < out->count; i++) {
@@ -237,7 +241,7 @@ bool hm__onnx_infer_shape(const struct onnx_step *s)
     if (!x || x->rank < 0)
         return false;
     double start = hm__onnx_step_int(s, "start", 0), end = hm__onnx_step_int(s, "end", x->rank);
-    start = start < 0 ? start + x->rank : start;
+    start = fmin(start < 0 ? start + x->rank : start, x->rank);
     end = end < 0 ? end + x->rank : fmin(end, x->rank);
     const double count = fmax(0, end - start);
     if (!(start >= 0) || !hm__onnx_set_shape(out, &count, 1) ||

@@ -43,8 +43,12 @@ struct event {
     struct trace_input inputs[TRACE_INPUTS + 1];
 };
 
+/* Times from this number of microseconds (the year 2096) on are not read, so that the sum of a
+ * start and a duration does not overflow. */
+static const int64_t MICROSECONDS_MOST = 4000000000000000;
+
 /* Reads microseconds such as "1212075529876.817" as whole nanoseconds; returns -1 if the text is
- * not a number. */
+ * not a number or if the number is too large. */
 static int64_t read_ns(const char *text)
 {
     int64_t whole = 0, part = 0;
@@ -62,11 +66,13 @@ static int64_t read_ns(const char *text)
             }
     for (; decimals < 3; decimals++)
         part *= 10;
-    if (digits > 0 && digits <= 18 && whole < (int64_t)9e15 && *p == '\0')
+    if (digits > 0 && digits <= 18 && whole < MICROSECONDS_MOST && *p == '\0')
         return whole * 1000 + part;
     double value;
     size_t used = hm__number_read(text, &value);
-    return used > 0 && text[used] == '\0' && value < 9e15 ? (int64_t)(value * 1000) : -1;
+    return used > 0 && text[used] == '\0' && value < (double)MICROSECONDS_MOST
+               ? (int64_t)(value * 1000)
+               : -1;
 }
 
 /* Copies a string in lower case, at most room - 1 bytes. */
@@ -240,7 +246,7 @@ static void add_collective(struct trace *t, const struct event *e)
         t->collective_count++;
     }
     c->kernels++;
-    c->ns += e->dur;
+    c->ns += (double)e->dur;
     c->elements += isnan(e->elements) ? 0 : e->elements;
 }
 
@@ -248,7 +254,7 @@ static void add_work(struct trace *t, enum trace_work work, const struct event *
 {
     if (!hm__trace_add(&t->work[work], e->ts, e->ts + e->dur))
         t->im->failed = true;
-    t->sums[work] += e->dur;
+    t->sums[work] += (double)e->dur;
 }
 
 static void add_event(struct trace *t, const struct event *e)

@@ -40,7 +40,7 @@ struct trace_collective {
     /* Number of ranks in the process group of the collective; NaN if not given. */
     double group_size;
     double kernels, elements;
-    int64_t ns;
+    double ns; /* Total time of the kernels, in nanoseconds. */
 };
 
 /* Sizes and data type of one input of an operation. */
@@ -80,7 +80,7 @@ struct trace {
                                         device; NaN if not given. */
     struct trace_ops ops;
     struct trace_list work[TRACE_WORKS];
-    int64_t sums[TRACE_WORKS];
+    double sums[TRACE_WORKS];        /* Total time of the intervals of each list, in nanoseconds. */
     double families[TRACE_FAMILIES]; /* Total time of the kernels of each kind (family), in
                                         nanoseconds. */
     /* Training steps in the trace, an array of TRACE_STEPS elements; owned. */

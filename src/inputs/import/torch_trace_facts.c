@@ -206,9 +206,9 @@ static void put_device(struct trace *t, struct device_time *all)
     hm__json_put_number(j, "kernels", all->kernels);
     hm__json_put_number(j, "compute_kernels", (double)t->work[TRACE_COMPUTE].count);
     hm__json_put_number(j, "comm_kernels", (double)t->work[TRACE_COMM].count);
-    put_us(j, "compute_sum_us", t->sums[TRACE_COMPUTE]);
+    hm__json_put_number(j, "compute_sum_us", t->sums[TRACE_COMPUTE] / 1000);
     put_us(j, "compute_busy_us", all->compute);
-    put_us(j, "comm_sum_us", t->sums[TRACE_COMM]);
+    hm__json_put_number(j, "comm_sum_us", t->sums[TRACE_COMM] / 1000);
     put_us(j, "comm_busy_us", all->comm);
     put_us(j, "overlap_us", all->both);
     put_us(j, "exposed_comm_us", all->comm - all->both);
@@ -325,7 +325,7 @@ static void put_collectives(struct trace *t)
         hm__json_put_number(j, "group_size", c->group_size);
         hm__json_put_text(j, "dtype", c->dtype[0] ? c->dtype : NULL);
         hm__json_put_number(j, "kernels", c->kernels);
-        put_us(j, "us", c->ns);
+        hm__json_put_number(j, "us", c->ns / 1000);
         hm__json_put_number(j, "in_elements", c->elements);
         hm__json_put_number(j, "in_bytes", c->elements * dtype_bytes(c->dtype));
         hm__json_close(j);
