@@ -159,8 +159,8 @@ static size_t fits_rows_for_all(struct recommend_fits *f)
 }
 
 /*
- * Returns a phrase about a quantity that has the same value in all rows, but another value in the
- * question; NULL if there is no such quantity.
+ * Returns a phrase about a quantity that has the same value in all rows, up to rounding, but
+ * another value in the question; NULL if there is no such quantity.
  */
 static const char *unvaried_text(struct recommend_fits *f, const size_t *rows, size_t count,
                                  const char *whose)
@@ -171,7 +171,8 @@ static const char *unvaried_text(struct recommend_fits *f, const size_t *rows, s
     for (size_t k = 0; k < w->at_count; k++) {
         double low, high;
         rows_range(w->runs, w->at[k].name, rows, count, &low, &high);
-        if (low < high || hm__recommend_same(low, w->at[k].value))
+        bool varies = low < high && !hm__recommend_same(low, high);
+        if (varies || hm__recommend_same(low, w->at[k].value))
             continue;
         struct hm_at only = {w->at[k].name, low};
         return hm__arena_printf(w->arena, "%s %s only", whose,

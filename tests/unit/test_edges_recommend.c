@@ -384,9 +384,26 @@ static void the_first_row_counts_for_the_range(void **state)
     }
 }
 
+/* Values that differ only by rounding count as one value also where the answer gives the reason. */
+static void values_that_differ_by_rounding_are_one(void **state)
+{
+    const struct hm_at at = {"size", 2};
+    const struct hm_recommend_question q = {.at = &at, .at_count = 1};
+
+    (void)state;
+    struct hm_recommendation *r =
+        recommend("n,size,seconds\n1,1,10\n1,1.0000000003,11\n2,1,5\n2,1.0000000003,6\n", &q);
+    assert_int_equal(r->provenance, HM_RECOMMEND_NONE);
+    assert_string_equal(r->reason,
+                        "no run has size 2, and the others are not sufficient: all runs have "
+                        "size 1 only");
+    hm_recommendation_free(r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(values_that_differ_by_rounding_are_one),
         cmocka_unit_test(places_are_written_with_units),
         cmocka_unit_test(bandwidths_are_written_in_mbit),
         cmocka_unit_test(hints_show_how_to_ask),
