@@ -257,7 +257,7 @@ int hm_recommend(const struct hm_runs *runs, const struct hm_recommend_question 
     int bad = hm__check_pointers(err, "question", question, "ret_recommendation",
                                  ret_recommendation, NULL);
     if (bad == 0)
-        bad = (runs ? hm_runs_check(runs, err) : 0);
+        bad = (runs ? hm__runs_check_times(runs, err) : 0);
     if (bad == 0)
         bad = (question->job ? hm_job_check(question->job, err) : 0);
     if (bad == 0)

@@ -75,7 +75,7 @@ static const char *candidate_text(const struct design_work *w, size_t row)
 
     for (size_t i = 0; i < w->candidates->column_count && used < sizeof(text); i++) {
         const struct hm_column *c = &w->candidates->columns[i];
-        if (strcmp(c->name, "n") == 0 || strcmp(c->name, "size") == 0)
+        if (!c->values || strcmp(c->name, "n") == 0 || strcmp(c->name, "size") == 0)
             continue;
         used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s = %g", used ? ", " : "",
                                  c->name, c->values[row]);

@@ -370,7 +370,7 @@ int hm__fit_new(const struct hm_runs *runs, const struct hm_fit_settings *settin
     const struct hm_fit_settings *s = settings ? settings : &none;
     int bad = hm__check_pointers(err, "ret_fit", ret_fit, NULL);
     if (bad == 0 && runs)
-        bad = hm_runs_check(runs, err);
+        bad = hm__runs_check_times(runs, err);
     if (bad)
         return bad;
     struct hm_choice *choices = NULL;

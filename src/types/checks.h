@@ -101,6 +101,9 @@ void hm__job_init(struct hm_job *job, void *memory);
  * communication.
  */
 int hm__job_assume_allreduce(struct hm_job *job, struct hm_err *err);
+/* Checks a table like hm_runs_check, and fails if it has no column with times, as a table of
+ * hm_runs_cross. */
+int hm__runs_check_times(const struct hm_runs *runs, struct hm_err *err);
 /* Returns the line number of a row of the table in its file; 0 if line numbers are unknown. */
 int hm__runs_line(const struct hm_runs *runs, size_t row);
 /*

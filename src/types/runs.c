@@ -170,6 +170,18 @@ int hm_runs_check(const struct hm_runs *runs, struct hm_err *err)
     return rc;
 }
 
+int hm__runs_check_times(const struct hm_runs *runs, struct hm_err *err)
+{
+    int rc = hm_runs_check(runs, err);
+
+    if (rc || hm_runs_column(runs, "seconds"))
+        return rc;
+    hm__fail(err, HM_E_MISSING, "the table has no column seconds");
+    hm__err_field(err, "seconds");
+    hm__err_at(err, runs->source, 0);
+    return HM_E_MISSING;
+}
+
 /* ---- from arrays ----------------------------------------------------------------------------- */
 
 static int copy_column(struct hm_runs *runs, const char *name, const double *values,

@@ -387,6 +387,30 @@ static void old_traps_are_errors(void **state)
     hm_job_free(job);
 }
 
+/* Tables without times are tables of candidates: they are refused where times are needed. */
+static void tables_without_times_are_refused(void **state)
+{
+    double n[] = {1, 2, 3, 4, 8, 16};
+    const char *labels[] = {"a", "b", "c", "d", "e", "f"};
+    struct hm_column columns[] = {{.name = "n", .values = n},
+                                  {.name = "algorithm", .labels = labels}};
+    const struct hm_runs runs = {.count = 6, .columns = columns, .column_count = 2};
+    const struct hm_recommend_question question = {0};
+    const struct hm_design_settings settings = {.budget = 100};
+    struct hm_fit *fit = NULL;
+    struct hm_recommendation *recommendation = NULL;
+    struct hm_design *design = NULL;
+
+    (void)state;
+    assert_int_equal(hm_runs_check(&runs, NULL), 0);
+    REFUSED(hm_fit_new(&runs, NULL, &fit, &err), HM_E_MISSING);
+    REFUSED(hm_recommend(&runs, &question, &recommendation, &err), HM_E_MISSING);
+    /* A label says nothing about the cost or the information of a run. */
+    assert_int_equal(hm_design_new(&runs, &settings, &design, NULL), 0);
+    assert_null(design->chosen[0].where);
+    hm_design_free(design);
+}
+
 /* ---- values out of range --------------------------------------------------------------------- */
 
 static const double WRONG[] = {NAN, INFINITY, -INFINITY, -1, 1e300};
@@ -527,12 +551,19 @@ static void wrong_runs_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(inputs_refuse_null),       cmocka_unit_test(fits_refuse_null),
-        cmocka_unit_test(advice_refuses_null),      cmocka_unit_test(stores_refuse_null),
-        cmocka_unit_test(everything_frees_null),    cmocka_unit_test(zero_inputs_are_refused),
-        cmocka_unit_test(zero_results_are_refused), cmocka_unit_test(empty_results_are_rendered),
-        cmocka_unit_test(old_traps_are_errors),     cmocka_unit_test(jobs_name_wrong_numbers),
-        cmocka_unit_test(wrong_enums_are_refused),  cmocka_unit_test(wrong_runs_are_refused),
+        cmocka_unit_test(inputs_refuse_null),
+        cmocka_unit_test(fits_refuse_null),
+        cmocka_unit_test(advice_refuses_null),
+        cmocka_unit_test(stores_refuse_null),
+        cmocka_unit_test(everything_frees_null),
+        cmocka_unit_test(zero_inputs_are_refused),
+        cmocka_unit_test(zero_results_are_refused),
+        cmocka_unit_test(empty_results_are_rendered),
+        cmocka_unit_test(tables_without_times_are_refused),
+        cmocka_unit_test(old_traps_are_errors),
+        cmocka_unit_test(jobs_name_wrong_numbers),
+        cmocka_unit_test(wrong_enums_are_refused),
+        cmocka_unit_test(wrong_runs_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
