@@ -318,16 +318,20 @@ static void holdout_add_summary(struct hm_text *out, const struct hm_g_holdout *
                                 const struct hm_style *style)
 {
     size_t last = h->left_out_count;
+    bool inside = isfinite(h->inside), outside = isfinite(h->outside) && last >= 2;
     struct hm_text line = {0};
 
+    /* The table above has all errors of an m at the edge that alone was held out. */
+    if (last > 0 && !inside && !outside)
+        return;
     hm__text_addf(&line, "%s: ", g_name(h->algorithm));
-    if (isfinite(h->inside))
+    if (inside)
         hm__text_addf(&line, "inside %.2g", h->inside);
-    if (isfinite(h->outside) && last >= 2)
-        hm__text_addf(&line, "%s%.0f from %.0f..%.0f %.2g", isfinite(h->inside) ? ", " : "",
+    if (outside)
+        hm__text_addf(&line, "%s%.0f from %.0f..%.0f %.2g", inside ? ", " : "",
                       h->left_out[last - 1].m, h->left_out[0].m, h->left_out[last - 2].m,
                       h->outside);
-    else if (!isfinite(h->inside))
+    if (last == 0)
         hm__text_add(&line, "no m could be held out");
     hm__render_taken(out, style, &line, 2);
 }

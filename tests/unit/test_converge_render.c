@@ -66,6 +66,26 @@ static void text_has_a_block_for_each_algorithm(void **state)
     hm_text_free(text);
 }
 
+/* The smallest or the largest m may be the only one that is held out; its row has all errors. */
+static void an_edge_alone_has_no_summary(void **state)
+{
+    static struct sample s;
+    static struct sample_holdout h;
+
+    (void)state;
+    sample_holdout(&h);
+    h.left_out[0] = h.left_out[2];
+    h.algorithms[1].left_out_count = 1;
+    h.algorithms[1].inside = NAN;
+    char *text = render(sample_convergence(&s), &h.holdout, HM_FORMAT_TEXT, 80);
+    assert_non_null(strstr(text, "cocoa+        16     120     0.2     0.3     70 %  at the edge\n"
+                                 "errors are those of log10(P - P*)\n"
+                                 "<b>&\"x: no m could be held out\n"
+                                 "\n"
+                                 "50 iterations ahead"));
+    hm_text_free(text);
+}
+
 static void narrow_pages_are_kept(void **state)
 {
     static struct sample s;
@@ -169,6 +189,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(text_has_a_block_for_each_algorithm),
+        cmocka_unit_test(an_edge_alone_has_no_summary),
         cmocka_unit_test(narrow_pages_are_kept),
         cmocka_unit_test(csv_has_a_row_for_each_point),
         cmocka_unit_test(json_has_the_held_out_errors),

@@ -508,9 +508,26 @@ static void times_of_profiler_traces_do_not_overflow(void **state)
     hm__import_free(im);
 }
 
+/* Totals of an index that no integer can hold are unknown. */
+static void totals_of_an_index_are_limited(void **state)
+{
+    static const char index[] = "{\"metadata\": {\"total_size\": -1e300, \"total_parameters\": "
+                                "-1e300}, \"weight_map\": {\"a\": \"b\"}}";
+    struct hm_imported *im;
+    struct hm_err err;
+
+    (void)state;
+    if (import_bytes("weight-index", index, sizeof(index) - 1, &im, &err))
+        fail_msg("%s", err.message);
+    assert_non_null(strstr(im->facts.out->data, "\"bytes_total\":null,"));
+    assert_non_null(strstr(im->facts.out->data, "\"total_parameters_field\":null,"));
+    hm__import_free(im);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(totals_of_an_index_are_limited),
         cmocka_unit_test(times_of_profiler_traces_do_not_overflow),
         cmocka_unit_test(jobs_beyond_the_limit_are_counted),
         cmocka_unit_test(wrong_keys_of_configurations_are_named),

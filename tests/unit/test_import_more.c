@@ -465,6 +465,11 @@ static void networks_of_astra_sim_are_clusters(void **state)
     assert_document(&t, "accelerators: 8\nlink: {bandwidth: 400 GB/s, latency: 936.25 ns}\n"
                         "fabric: {bandwidth: 50 GB/s, latency: 500 ns}\nmax_nodes: 4\n");
     hm__import_free(t.im);
+    static const char none[] = "topology: [Ring]\nnpus_count: [0]\nbandwidth: [50]\n"
+                               "latency: [500]\n";
+    t = take("astra-network", none, strlen(none), NULL);
+    assert_null(t.im->document_kind);
+    hm__import_free(t.im);
     t = take("astra-system", system_json, strlen(system_json), NULL);
     assert_document(&t, "flops: 900 Tflop/s\nmemory_bandwidth: 1600 GB/s\n");
     hm__import_free(t.im);

@@ -82,7 +82,11 @@ static void network_facts(struct hm_imported *im, const struct hm_value *root)
         return;
     }
     for (size_t i = 0; i < count; i++)
-        total *= npus[i];
+        total *= npus[i] >= 1 && npus[i] == floor(npus[i]) ? npus[i] : NAN;
+    if (!(total <= HM_COUNT_MOST)) {
+        hm__import_note(im, "npus_count needs whole numbers of at least 1");
+        return;
+    }
     hm__json_put_numbers(j, "npus_count", npus, count);
     hm__json_put_numbers(j, "bandwidth_gb_per_s", bandwidth, count);
     hm__json_put_numbers(j, "latency_ns", latency, count);

@@ -385,14 +385,14 @@ static void sort_first(const char **names, size_t count)
 static void index_facts(struct hm_imported *im, struct index_state *s, bool text_after)
 {
     struct hm_json *j = &im->facts;
-    bool known = !isnan(s->bytes) && s->bytes < 9e15;
+    bool known = s->bytes >= 0 && s->bytes < 9e15;
 
     hm__fact_count(im, "bytes_total", known ? (int64_t)s->bytes : -1);
     hm__json_put_bool(j, "total_size_is_float", s->bytes_float);
     hm__fact_count(im, "total_parameters_field",
-                   isnan(s->stated_parameters) || s->stated_parameters > 9e15
-                       ? -1
-                       : (int64_t)s->stated_parameters);
+                   s->stated_parameters >= 0 && s->stated_parameters <= 9e15
+                       ? (int64_t)s->stated_parameters
+                       : -1);
     hm__fact_count(im, "parameters_if_2_bytes", known ? (int64_t)(s->bytes / 2) : -1);
     hm__fact_count(im, "parameters_if_4_bytes", known ? (int64_t)(s->bytes / 4) : -1);
     hm__fact_count(im, "tensors", (int64_t)s->tensors);
