@@ -287,6 +287,8 @@ static void errors_are_named(void **state)
     refuse("\"1/n\"", "\"1/m\"", "paces.1.terms.1", "unknown name 'm' in '1/m'");
     refuse("\"seconds\":[", "\"seconds\":[0,", "paces.0.seconds", "the list has 4 entries, not 3");
     refuse("\"seconds\":[0.017,", "\"seconds\":[0,", "paces.0.seconds.0", "'0' is out of range");
+    refuse("\"terms\":[", "\"deviation\":[0,0,0],\"terms\":[", "paces.0.low_s",
+           "the list is missing");
     refuse("\"theta\":[0.0005,", "\"theta\":[", "paces.1.theta", "the list has 1 entries, not 2");
 }
 

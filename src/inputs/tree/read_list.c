@@ -69,6 +69,8 @@ static int enter_list(struct hm_reader *r, const struct hm_value *map, const cha
 {
     *ret_list = hm__value_get(map, key);
     *ret_mark = hm__reader_enter(r, key);
+    if (!*ret_list)
+        return hm__reader_fail(r, map, HM_E_MISSING, "the list is missing");
     return hm__expect_kind(r, *ret_list, HM_VALUE_LIST, "a list");
 }
 
