@@ -304,8 +304,8 @@ def run(verb: str, texts: Sequence[Tuple[str, str]], contents: Sequence[Tuple[st
     try:
         for field, text in texts:
             check(lib.hm_request_set(request, field.encode(), c_text(text, field), byref(err)), err)
-        for field, text in contents:
-            raw = text if isinstance(text, bytes) else utf8(text, field)
+        for field, content in contents:
+            raw = content if isinstance(content, bytes) else utf8(content, field)
             check(lib.hm_request_set_document(request, field.encode(), field.encode(), raw, len(raw), byref(err)), err)
         if body is not None:
             raw = utf8(body)
