@@ -197,14 +197,14 @@ if [ -n "${HM_STORE_SERVER:-}" ]; then # started by tests/postgres.sh
   sql "SELECT pg_reload_conf()"
   waits() { sql "SHOW synchronous_standby_names" && grep -q none "$work/sql"; }
   check "postgres: commits wait for a standby" wait_for 20 waits
-  problem "postgres: a commit that waits is refused in time" 503 'true' -m 8 -d '{"n":5,"seconds":21}' -H "$json" "$url/v1/runs"
+  problem "postgres: a commit that waits is refused in time" 503 'true' -m 8 -d '{"n":5,"seconds":0.3}' -H "$json" "$url/v1/runs"
   check "postgres: readyz tells that commits wait" sh -c "curl -s -o /dev/null -w '%{http_code}' '$url/readyz' | grep -qx 503"
   sql "ALTER SYSTEM RESET synchronous_standby_names"
   sql "SELECT pg_reload_conf()"
   ready_again() { [ "$(get -o /dev/null -w '%{http_code}' "$url/readyz")" = 200 ]; }
   check "postgres: ready again when commits no longer wait" wait_for 20 ready_again
-  answers "postgres: the run can be sent again" '.runs == 1' -m 5 -d '{"n":5,"seconds":21}' -H "$json" "$url/v1/runs"
-  answers "postgres: and is stored once" '.runs | length == 1' "$url/v1/runs?where=seconds%3D21"
+  answers "postgres: the run can be sent again" '.runs == 1' -m 5 -d '{"n":5,"seconds":0.3}' -H "$json" "$url/v1/runs"
+  answers "postgres: and is stored once" '.runs | length == 1' "$url/v1/runs?where=seconds%3D0.3"
 
   # PostgreSQL hangs while runs are only added.
   kill -STOP "$main" $(pgrep -P "$main")
