@@ -364,6 +364,8 @@ static void values_of_batch_scripts(void **state)
           {"facts.gpu_type", .text = "mixed"}, {"facts.memory_bytes", NAN, NULL},
           {"left_out", 0, NULL});
     READS("#SBATCH --nodes=2-4 --gres=gpu:0\n", {"facts.n", 2, NULL});
+    /* An option without a name sets nothing. */
+    READS("#SBATCH --nodes=2 --=9\n", {"facts.n", 2, NULL});
     READS("#SBATCH --nodes=two --gpus-per-node=8\n", {"facts.n", NAN, NULL},
           {"left_out.0.what", .text = "directives whose values are not understood"});
 }

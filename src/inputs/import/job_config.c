@@ -175,6 +175,7 @@ static struct job_config deepspeed_config(struct hm_imported *im, const struct h
     double steps = hm__whole_count(im, root, "gradient_accumulation_steps", 1, COUNT_MOST);
     double workers = batch / (micro * steps);
 
+    /* The workers follow only from steps that are given, but samples are counted with one. */
     if (!hm__value_get(root, "gradient_accumulation_steps"))
         steps = 1;
     return (struct job_config){

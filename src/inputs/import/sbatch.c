@@ -106,59 +106,74 @@ static double read_limit(const char *value)
     return used > 0 && value[used] == '\0' ? 60 * minutes : hm__cell_duration(value);
 }
 
-/* Returns the number that a directive sets; NULL if it sets none. */
-static double *find_number(struct sbatch *b, const char *name)
-{
-    const struct {
-        const char *letter, *name;
-        double *number;
-    } numbers[] = {
-        {"N", "nodes", &b->nodes},
-        {"n", "ntasks", &b->tasks},
-        {"", "ntasks-per-node", &b->tasks_per_node},
-        {"c", "cpus-per-task", &b->cpus_per_task},
-        {"t", "time", &b->limit_s},
-        {"", "mem", &b->memory},
-        {"G", "gpus", &b->gpus},
-        {"", "gpus-per-task", &b->gpus_per_task},
-        {"", "gpus-per-node", &b->gpus_per_node},
-        {"", "gres", &b->gpus_per_node},
-    };
+/* How the value of a directive is read. */
+enum value_kind { VALUE_COUNT, VALUE_MEMORY, VALUE_LIMIT, VALUE_GPUS, VALUE_RESOURCES };
 
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-        if (strcmp(name, numbers[i].letter) == 0 || strcmp(name, numbers[i].name) == 0)
-            return numbers[i].number;
-    return NULL;
+/* A directive with a number. */
+struct number_directive {
+    const char *letter, *name; /* Short name, which may be empty, and long name. */
+    enum value_kind kind;
+    bool gives_n;   /* True if the number of workers may depend on it. */
+    double *number; /* Receives the number. */
+};
+
+static double read_value(struct sbatch *b, enum value_kind kind, const char *value)
+{
+    switch (kind) {
+    case VALUE_MEMORY:
+        return read_memory(value);
+    case VALUE_LIMIT:
+        return read_limit(value);
+    case VALUE_GPUS:
+    case VALUE_RESOURCES:
+        return read_gpus(b, value, kind == VALUE_GPUS);
+    default:
+        return read_number(value);
+    }
+}
+
+/* Stores the number of a directive. Returns false if the directive has no number that is used. */
+static bool set_number(struct sbatch *b, const char *name, const char *value)
+{
+    const struct number_directive all[] = {
+        {"N", "nodes", VALUE_COUNT, true, &b->nodes},
+        {"n", "ntasks", VALUE_COUNT, true, &b->tasks},
+        {"", "ntasks-per-node", VALUE_COUNT, true, &b->tasks_per_node},
+        {"c", "cpus-per-task", VALUE_COUNT, false, &b->cpus_per_task},
+        {"t", "time", VALUE_LIMIT, false, &b->limit_s},
+        {"", "mem", VALUE_MEMORY, false, &b->memory},
+        {"G", "gpus", VALUE_GPUS, true, &b->gpus},
+        {"", "gpus-per-task", VALUE_GPUS, true, &b->gpus_per_task},
+        {"", "gpus-per-node", VALUE_GPUS, true, &b->gpus_per_node},
+        {"", "gres", VALUE_RESOURCES, true, &b->gpus_per_node},
+    };
+    const struct number_directive *d = NULL;
+
+    for (size_t i = 0; name[0] && i < sizeof(all) / sizeof(all[0]); i++)
+        if (strcmp(name, all[i].letter) == 0 || strcmp(name, all[i].name) == 0)
+            d = &all[i];
+    if (!d || (d->kind == VALUE_RESOURCES && !is_gpu(value) && !strstr(value, ",gpu")))
+        return false;
+    *d->number = read_value(b, d->kind, value);
+    bool whole_node = d->kind == VALUE_MEMORY && strcmp(value, "0") == 0;
+    b->unread += isnan(*d->number) && !whole_node;
+    b->lost |= isnan(*d->number) && d->gives_n;
+    return true;
 }
 
 /* Stores the value of a directive; `name` is its short or its long name. */
 static void set_directive(struct sbatch *b, const char *name, const char *value)
 {
-    double *number = find_number(b, name);
-    bool gres = strcmp(name, "gres") == 0;
+    bool known = true;
 
-    if (gres && !is_gpu(value) && !strstr(value, ",gpu"))
-        number = NULL; /* Other resources than GPUs. */
-    if (number) {
-        *number = number == &b->limit_s  ? read_limit(value)
-                  : number == &b->memory ? read_memory(value)
-                  : gres || number == &b->gpus || number == &b->gpus_per_task ||
-                          number == &b->gpus_per_node
-                      ? read_gpus(b, value, !gres)
-                      : read_number(value);
-        bool all = number == &b->memory && strcmp(value, "0") == 0;
-        b->unread += isnan(*number) && !all;
-        b->lost |= isnan(*number) && number != &b->memory && number != &b->limit_s &&
-                   number != &b->cpus_per_task;
-    } else if (strcmp(name, "J") == 0 || strcmp(name, "job-name") == 0)
+    if (strcmp(name, "J") == 0 || strcmp(name, "job-name") == 0)
         snprintf(b->name, sizeof(b->name), "%.63s", value);
     else if (strcmp(name, "p") == 0 || strcmp(name, "partition") == 0)
         snprintf(b->partition, sizeof(b->partition), "%.63s", value);
-    else {
-        b->other++;
-        return;
-    }
-    b->directives++;
+    else
+        known = set_number(b, name, value);
+    b->directives += known;
+    b->other += !known;
 }
 
 /* Reads the options of one #SBATCH directive: --name=value, --name value, -N 4 or -N4. */
